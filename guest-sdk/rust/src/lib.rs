@@ -1,1 +1,37 @@
+//! Write a durable lifecycle action for Pintle.
+//!
+//! An action is a function that stops, starts and upgrades the components of a release. Pintle runs it as a WebAssembly component
+//! and records every call, so an action that was cut off goes on where it was and no effect happens twice.
+//!
+//! This crate is the door for authors: [`prelude`] has what an action uses, [`fake`] is a host for plain `cargo test`.
+#![doc = ""]
+#![doc = include_str!("../README.md")]
 
+extern crate self as pintle_sdk;
+
+mod action;
+#[doc(hidden)]
+pub mod bindings;
+pub mod components;
+mod context;
+pub mod durable;
+mod error;
+pub mod jobs;
+pub mod logging;
+pub mod prelude;
+pub mod releases;
+pub mod state;
+
+pub use action::ActionDef;
+pub use context::{Context, Phase};
+pub use error::{Error, Result};
+pub use pintle_image::{Image, ImageError, ImageProblem};
+pub use pintle_sdk_macros::{action, actions};
+
+use bindings::pintle::hooks as imports;
+
+/// What the macros' output calls. Not for authors.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::action::{assert_distinct, describe, run, undo};
+}
