@@ -1,1 +1,18 @@
+//! The pure core of Pintle: what people write (documents), what a change will do (plan), what has happened (history) and what
+//! happens next (decide).
+//!
+//! documents → plan → history → decide
+//!
+//! Nothing here reads a clock, a file or the network, so every arrow is a value that a test can print and compare.
 
+pub mod call;
+pub mod decide;
+pub mod digest;
+pub mod ending;
+pub mod grant;
+pub mod history;
+pub mod ids;
+pub mod plan;
+pub mod record;
+pub mod stamp;
+pub mod view;

@@ -1,0 +1,115 @@
+//! What a journal is to the rest of Pintle: ordered durable appends, and reads of what was acknowledged. The trait names no
+//! store, and its one rule of ownership (a record number is written once) is what a shared database can keep as well.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use async_trait::async_trait;
+use pintle_lifecycle::ids::{ChangeKey, ReleaseKey};
+use pintle_lifecycle::record::{Record, RecordError};
+use pintle_lifecycle::view::{ChangeView, ReleaseView};
+use tokio::sync::oneshot;
+
+/// Durable records of changes.
+#[async_trait]
+pub trait Journal: Send + Sync + 'static {
+    /// Queues records of one change, in order, behind everything queued before. They are durable once the receipt says so; all
+    /// of them or, after a crash before that, the first few or none.
+    ///
+    /// Each record's `seq` must be the next of its change, else [`JournalError::Superseded`].
+    fn append(&self, records: Vec<Record>) -> Receipt;
+
+    /// All acknowledged records of a change, in order; empty where there is no such change.
+    async fn records(&self, change: &ChangeKey) -> Result<Vec<Record>, JournalError>;
+
+    async fn change(&self, change: &ChangeKey) -> Result<Option<ChangeView>, JournalError>;
+
+    /// Changes, newest first.
+    async fn changes(&self, query: ChangeQuery) -> Result<Vec<ChangeView>, JournalError>;
+
+    async fn release(&self, release: &ReleaseKey) -> Result<Option<ReleaseView>, JournalError>;
+
+    /// Releases by key, the deleted ones included.
+    async fn releases(&self) -> Result<Vec<ReleaseView>, JournalError>;
+
+    /// A value of the key-value state of the release with this uid.
+    async fn state(&self, uid: &str, key: &str) -> Result<Option<Vec<u8>>, JournalError>;
+
+    /// Why nothing can be written any more; none while all is well.
+    fn trouble(&self) -> Option<String>;
+}
+
+/// Which changes to list.
+#[derive(Debug, Clone, Default)]
+pub struct ChangeQuery {
+    /// Of this release only.
+    pub release: Option<ReleaseKey>,
+    /// Those that have not ended only.
+    pub open: bool,
+    /// At most so many; 0: all.
+    pub limit: usize,
+}
+
+/// The promise of an append: resolves when the records are durable, or with why they are not.
+#[derive(Debug)]
+pub struct Receipt(ReceiptState);
+
+#[derive(Debug)]
+enum ReceiptState {
+    Ready(Option<Result<(), JournalError>>),
+    Waiting(oneshot::Receiver<Result<(), JournalError>>),
+}
+
+/// What keeps a journal from doing what it was asked.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum JournalError {
+    /// Another Pintle wrote this record first: it owns the change now.
+    #[error("record {seq} of {change} is written already: another Pintle goes on with this change")]
+    Superseded { change: ChangeKey, seq: u64 },
+    /// The store cannot write. Final for this process.
+    #[error("the store cannot write: {0}")]
+    Write(String),
+    #[error("the store cannot be read: {0}")]
+    Read(#[source] Arc<std::io::Error>),
+    /// What was read is not what was written.
+    #[error("the store is damaged: {problem}")]
+    Damaged { problem: String },
+    #[error("a record of {change} cannot be read")]
+    Record {
+        change: String,
+        #[source]
+        source: Arc<RecordError>,
+    },
+    #[error("the journal was closed")]
+    Closed,
+}
+
+impl Receipt {
+    /// A receipt that is resolved already.
+    #[must_use]
+    pub fn ready(result: Result<(), JournalError>) -> Self {
+        Self(ReceiptState::Ready(Some(result)))
+    }
+
+    /// A receipt and what resolves it. Dropping the sender resolves it with [`JournalError::Closed`].
+    #[must_use]
+    pub fn waiting() -> (oneshot::Sender<Result<(), JournalError>>, Self) {
+        let (sender, receiver) = oneshot::channel();
+        (sender, Self(ReceiptState::Waiting(receiver)))
+    }
+}
+
+impl Future for Receipt {
+    type Output = Result<(), JournalError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            ReceiptState::Ready(result) => Poll::Ready(result.take().unwrap_or(Ok(()))),
+            ReceiptState::Waiting(receiver) => {
+                Pin::new(receiver).poll(context).map(|answer| answer.unwrap_or(Err(JournalError::Closed)))
+            }
+        }
+    }
+}

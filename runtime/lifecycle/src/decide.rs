@@ -1,0 +1,302 @@
+//! What a change does next: a pure function of its history, and the only path by which a change goes on, fresh or recovered.
+//!
+//! It is level-triggered: it says what ought to be recorded now and what ought to be running now. Whoever drives a change
+//! records the one and starts of the other what is not running yet.
+
+use crate::call::Call;
+use crate::ending::{ChangeState, Ending};
+use crate::history::{Attempt, History, StepHistory};
+use crate::ids::StepId;
+use crate::plan::{ActionPlan, Mode, Node, OnFailure, RenderRef, Retry};
+use crate::record::StepKind;
+use crate::stamp::Stamp;
+
+/// One thing to record, or to keep running.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// Record the start of an attempt; not before the delay has passed.
+    Start { step: StepId, attempt: u32, parent: Option<StepId>, kind: StepKind, title: String, delay: Option<Delay> },
+    /// Keep this attempt running. It ends itself with a record of its end.
+    Run { step: StepId, attempt: u32, work: Work },
+    /// Stop this attempt, if it runs, and record it as cancelled.
+    Stop { step: StepId, attempt: u32 },
+    /// Record the end of a step that holds others.
+    Finish { step: StepId, attempt: u32, ending: Ending },
+    /// Record the end of the change.
+    Close { state: ChangeState, message: String },
+}
+
+/// Work of a step that holds no others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Work {
+    Action,
+    Apply(RenderRef),
+    Remove,
+}
+
+/// `ms` milliseconds after a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delay {
+    pub after: Stamp,
+    pub ms: u64,
+}
+
+/// How far a node is.
+enum Progress {
+    Done,
+    Failed(Ending),
+    Going(Vec<Decision>),
+}
+
+/// How far the sync is that a call started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SyncProgress {
+    Going,
+    Done,
+    Failed(Ending),
+}
+
+/// What ought to happen now. Empty where the change waits for a person or has ended.
+#[must_use]
+pub fn decide(history: &History) -> Vec<Decision> {
+    if history.finished.is_some() || history.stuck.is_some() {
+        return Vec::new();
+    }
+    if history.cancel {
+        return cancel(history);
+    }
+    for node in history.plan.phases.iter().flat_map(|phase| &phase.nodes) {
+        match progress(history, node) {
+            Progress::Done => {}
+            Progress::Failed(ending) => {
+                return vec![Decision::Close { state: failed_state(&ending), message: failure(history, &ending) }];
+            }
+            Progress::Going(decisions) => return decisions,
+        }
+    }
+    vec![Decision::Close { state: ChangeState::Succeeded, message: String::new() }]
+}
+
+/// How far the sync is that call `ordinal` of an action's attempt started.
+#[must_use]
+pub fn sync_progress(history: &History, action: &StepId, attempt: u32, ordinal: u32) -> SyncProgress {
+    let calls = history.attempt(action, attempt).map(|attempt| attempt.calls.as_slice()).unwrap_or_default();
+    let Some(render) = calls.get(ordinal as usize).and_then(|made| synced_render(history, &made.call)) else {
+        return SyncProgress::Done;
+    };
+    match sync(history, &action.call(attempt, ordinal), &render) {
+        Progress::Done => SyncProgress::Done,
+        Progress::Failed(ending) => SyncProgress::Failed(ending),
+        Progress::Going(_) => SyncProgress::Going,
+    }
+}
+
+/// The render that a call of `releases` applies; none for other calls.
+fn synced_render(history: &History, call: &Call) -> Option<RenderRef> {
+    match call {
+        Call::SetVersion { target } => history.render_of(target).map(|render| render.reference.clone()),
+        Call::Sync => Some(history.plan.render.reference.clone()),
+        _ => None,
+    }
+}
+
+fn cancel(history: &History) -> Vec<Decision> {
+    let open = |kind: fn(StepKind) -> bool| {
+        history
+            .steps()
+            .filter(move |(_, step)| kind(step.kind) && step.ending().is_none())
+            .map(|(id, step)| (id.clone(), step.attempt_number()))
+    };
+    let holds = |kind| matches!(kind, StepKind::Mode | StepKind::Sync);
+    let stops: Vec<Decision> = open(|kind| !matches!(kind, StepKind::Mode | StepKind::Sync))
+        .map(|(step, attempt)| Decision::Stop { step, attempt })
+        .collect();
+    if !stops.is_empty() {
+        return stops;
+    }
+    let mut ends: Vec<Decision> =
+        open(holds).map(|(step, attempt)| Decision::Finish { step, attempt, ending: Ending::Cancelled }).collect();
+    ends.reverse();
+    ends.push(Decision::Close { state: ChangeState::Cancelled, message: String::new() });
+    ends
+}
+
+fn failed_state(ending: &Ending) -> ChangeState {
+    match ending {
+        Ending::Superseded => ChangeState::Superseded,
+        _ => ChangeState::Failed,
+    }
+}
+
+/// The first failed step that holds no failed one, with its title, as the reason of the change.
+fn failure(history: &History, ending: &Ending) -> String {
+    let leaf = history.steps().filter(|(_, step)| !matches!(step.kind, StepKind::Mode | StepKind::Sync)).find_map(
+        |(_, step)| step.ending().filter(|ending| !ending.is_good()).map(|ending| format!("{}: {ending}", step.title)),
+    );
+    leaf.unwrap_or_else(|| ending.to_string())
+}
+
+fn progress(history: &History, node: &Node) -> Progress {
+    match node {
+        Node::Mode(mode) => mode_progress(history, mode),
+        Node::Sync { step } => {
+            let started = history.step(step);
+            held_progress(started, step, "Sync", StepKind::Sync, || sync(history, step, &history.plan.render.reference))
+        }
+        Node::Remove { step } => Leaf {
+            step,
+            parent: None,
+            kind: StepKind::Remove,
+            title: "Remove the release",
+            retry: Retry::default(),
+            work: Work::Remove,
+        }
+        .progress(history),
+    }
+}
+
+/// A step that holds others: started, its insides, finished.
+fn held_progress(
+    started: Option<&StepHistory>,
+    step: &StepId,
+    title: &str,
+    kind: StepKind,
+    inside: impl FnOnce() -> Progress,
+) -> Progress {
+    let Some(started) = started else {
+        return Progress::Going(vec![Decision::Start {
+            step: step.clone(),
+            attempt: 1,
+            parent: None,
+            kind,
+            title: title.to_owned(),
+            delay: None,
+        }]);
+    };
+    match started.ending() {
+        Some(ending) if ending.is_good() => return Progress::Done,
+        Some(ending) => return Progress::Failed(ending.clone()),
+        None => {}
+    }
+    let ending = match inside() {
+        Progress::Going(decisions) => return Progress::Going(decisions),
+        Progress::Done => Ending::succeeded(),
+        // The step inside says what went wrong; the one around it only that something did.
+        Progress::Failed(Ending::Superseded) => Ending::Superseded,
+        Progress::Failed(ending) => Ending::failed(ending.to_string()),
+    };
+    let attempt = started.attempt_number();
+    Progress::Going(vec![Decision::Finish { step: step.clone(), attempt, ending }])
+}
+
+fn mode_progress(history: &History, mode: &Mode) -> Progress {
+    held_progress(history.step(&mode.step), &mode.step, &mode.title, StepKind::Mode, || {
+        for action in &mode.actions {
+            match action_progress(history, mode, action) {
+                Progress::Done => {}
+                Progress::Failed(Ending::Superseded) => return Progress::Failed(Ending::Superseded),
+                Progress::Failed(_) if action.on_failure == OnFailure::Continue => {}
+                other => return other,
+            }
+        }
+        if mode.syncs { rest_of_sync(history, mode) } else { Progress::Done }
+    })
+}
+
+/// The sync at the end of a core mode whose actions did not apply the render.
+fn rest_of_sync(history: &History, mode: &Mode) -> Progress {
+    let step = mode.step.child("sync");
+    if history.is_applied() && history.step(&step).is_none() {
+        return Progress::Done;
+    }
+    sync(history, &step, &history.plan.render.reference)
+}
+
+fn action_progress(history: &History, mode: &Mode, action: &ActionPlan) -> Progress {
+    let leaf = Leaf {
+        step: &action.step,
+        parent: Some(&mode.step),
+        kind: StepKind::Action,
+        title: &action.name,
+        retry: action.retry,
+        work: Work::Action,
+    };
+    let mut progress = leaf.progress(history);
+    if let (Progress::Going(decisions), Some(step)) = (&mut progress, history.step(&action.step))
+        && let Some(attempt) = step.last().filter(|attempt| attempt.finished.is_none())
+    {
+        decisions.extend(nested_syncs(history, &action.step, step.attempt_number(), attempt));
+    }
+    progress
+}
+
+/// What the syncs need that the open calls of an attempt started.
+fn nested_syncs(history: &History, action: &StepId, number: u32, attempt: &Attempt) -> Vec<Decision> {
+    let open = attempt.calls.iter().enumerate().filter(|(_, made)| made.intent.is_some() && made.outcome.is_none());
+    open.filter_map(|(ordinal, made)| {
+        let ordinal = u32::try_from(ordinal).ok()?;
+        let render = synced_render(history, &made.call)?;
+        match sync(history, &action.call(number, ordinal), &render) {
+            Progress::Going(decisions) => Some(decisions),
+            Progress::Done | Progress::Failed(_) => None,
+        }
+    })
+    .flatten()
+    .collect()
+}
+
+/// The steps of a sync, nested in `within`.
+fn sync(history: &History, within: &StepId, render: &RenderRef) -> Progress {
+    let step = within.child("apply");
+    let title = format!("Apply version {}", render.version);
+    Leaf {
+        step: &step,
+        parent: Some(within),
+        kind: StepKind::Apply,
+        title: &title,
+        retry: Retry::default(),
+        work: Work::Apply(render.clone()),
+    }
+    .progress(history)
+}
+
+/// A step that holds no others.
+struct Leaf<'a> {
+    step: &'a StepId,
+    parent: Option<&'a StepId>,
+    kind: StepKind,
+    title: &'a str,
+    retry: Retry,
+    work: Work,
+}
+
+impl Leaf<'_> {
+    fn progress(self, history: &History) -> Progress {
+        let Some(started) = history.step(self.step) else { return self.start(1, None) };
+        let attempt = started.attempt_number();
+        let Some((at, ending)) = started.last().and_then(|last| last.finished.as_ref()) else {
+            return Progress::Going(vec![Decision::Run { step: self.step.clone(), attempt, work: self.work }]);
+        };
+        if ending.is_good() {
+            Progress::Done
+        } else if attempt < started.allowed {
+            self.start(attempt + 1, None)
+        } else if attempt < self.retry.attempts && ending.may_retry() {
+            let delay = Delay { after: *at, ms: self.retry.backoff_ms };
+            self.start(attempt + 1, Some(delay))
+        } else {
+            Progress::Failed(ending.clone())
+        }
+    }
+
+    fn start(self, attempt: u32, delay: Option<Delay>) -> Progress {
+        Progress::Going(vec![Decision::Start {
+            step: self.step.clone(),
+            attempt,
+            parent: self.parent.cloned(),
+            kind: self.kind,
+            title: self.title.to_owned(),
+            delay,
+        }])
+    }
+}

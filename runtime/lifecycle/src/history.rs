@@ -1,0 +1,344 @@
+//! A change as its records tell it: a fold over the journal, the same for a running and for a recovered change.
+
+use std::collections::BTreeMap;
+
+use crate::call::{Answer, Call, CallError};
+use crate::ending::{ChangeState, Ending};
+use crate::ids::{ChangeKey, StepId};
+use crate::plan::{Component, LeftJob, Plan, Render, RenderRef, Stopped};
+use crate::record::{Event, PreImage, Record, StepKind, Verb};
+use crate::stamp::Stamp;
+
+/// What is known of a change.
+#[derive(Debug, Clone)]
+pub struct History {
+    pub key: ChangeKey,
+    pub plan: Plan,
+    pub by: String,
+    pub opened: Stamp,
+    /// Number of the next record.
+    pub next: u64,
+    /// What is applied now; none before the setup's first apply.
+    pub applied: Option<RenderRef>,
+    /// Components that are stopped now.
+    pub stopped: BTreeMap<String, Stopped>,
+    /// The newest Job that an action started and that still exists.
+    pub left_job: Option<LeftJob>,
+    pub cancel: bool,
+    /// Why a person is needed, and where.
+    pub stuck: Option<(StepId, String)>,
+    pub finished: Option<Finished>,
+    steps: BTreeMap<StepId, StepHistory>,
+    order: Vec<StepId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finished {
+    pub state: ChangeState,
+    pub message: String,
+    pub at: Stamp,
+}
+
+/// A step that was started.
+#[derive(Debug, Clone)]
+pub struct StepHistory {
+    pub kind: StepKind,
+    pub parent: Option<StepId>,
+    pub title: String,
+    pub attempts: Vec<Attempt>,
+    /// Attempts that a person allowed beyond the plan's own.
+    pub allowed: u32,
+}
+
+/// One try of a step. Its number is its place, from 1.
+#[derive(Debug, Clone)]
+pub struct Attempt {
+    pub started: Stamp,
+    pub finished: Option<(Stamp, Ending)>,
+    /// In order of their ordinals, from 0.
+    pub calls: Vec<CallHistory>,
+}
+
+/// A call with its intent, its outcome, or both.
+#[derive(Debug, Clone)]
+pub struct CallHistory {
+    pub call: Call,
+    pub intent: Option<Intent>,
+    pub outcome: Option<Outcome>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Intent {
+    pub at: Stamp,
+    pub key: String,
+    pub pre: PreImage,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    pub at: Stamp,
+    pub result: Result<Answer, CallError>,
+    pub note: Option<String>,
+}
+
+/// Records that make no sense together.
+#[derive(Debug, thiserror::Error)]
+#[error("record {seq} of {change} does not fit what came before: {problem}")]
+pub struct BrokenHistory {
+    pub change: ChangeKey,
+    pub seq: u64,
+    pub problem: String,
+}
+
+impl History {
+    /// The change that `record` opens.
+    ///
+    /// # Errors
+    /// Where the record is not the first of a change.
+    pub fn open(record: &Record) -> Result<Self, BrokenHistory> {
+        match &record.event {
+            Event::ChangeOpened { plan, by } if record.seq == 0 => Ok(Self {
+                key: record.change.clone(),
+                by: by.clone(),
+                opened: record.at,
+                next: 1,
+                applied: plan.former.as_ref().map(|render| render.reference.clone()),
+                stopped: plan.stopped.clone(),
+                left_job: plan.left_job.clone(),
+                plan: (**plan).clone(),
+                cancel: false,
+                stuck: None,
+                finished: None,
+                steps: BTreeMap::new(),
+                order: Vec::new(),
+            }),
+            _ => Err(broken(record, "a change starts with its plan")),
+        }
+    }
+
+    /// The change that `records` tell.
+    ///
+    /// # Errors
+    /// Where there are none, or they do not fit together.
+    pub fn of<'a>(records: impl IntoIterator<Item = &'a Record>) -> Option<Result<Self, BrokenHistory>> {
+        let mut records = records.into_iter();
+        let mut history = match Self::open(records.next()?) {
+            Ok(history) => history,
+            Err(error) => return Some(Err(error)),
+        };
+        for record in records {
+            if let Err(error) = history.apply(record) {
+                return Some(Err(error));
+            }
+        }
+        Some(Ok(history))
+    }
+
+    /// Takes in the next record.
+    ///
+    /// # Errors
+    /// Where it is not the next one or names a step or call that was not started.
+    pub fn apply(&mut self, record: &Record) -> Result<(), BrokenHistory> {
+        if record.change != self.key || record.seq != self.next {
+            return Err(broken(record, &format!("expected record {} of {}", self.next, self.key)));
+        }
+        self.take(record).map_err(|problem| broken(record, &problem))?;
+        self.next += 1;
+        Ok(())
+    }
+
+    fn take(&mut self, record: &Record) -> Result<(), String> {
+        match &record.event {
+            Event::ChangeOpened { .. } => return Err("the change is open already".into()),
+            Event::StepStarted { step, attempt, parent, kind, title } => {
+                let started = self.start(step, *kind, parent.as_ref(), title);
+                if started.attempts.len() + 1 != *attempt as usize {
+                    return Err(format!("attempt {attempt} of {step} after {} attempts", started.attempts.len()));
+                }
+                started.attempts.push(Attempt { started: record.at, finished: None, calls: Vec::new() });
+            }
+            Event::StepFinished { step, attempt, ending } => {
+                if let Ending::Succeeded { applied: Some(applied) } = ending {
+                    self.applied = Some(applied.clone());
+                }
+                self.attempt_mut(step, *attempt)?.finished = Some((record.at, ending.clone()));
+            }
+            Event::CallIntent { step, attempt, ordinal, call, key, pre } => {
+                let calls = &mut self.attempt_mut(step, *attempt)?.calls;
+                if calls.len() != *ordinal as usize {
+                    return Err(format!("call {ordinal} of {step} after {} calls", calls.len()));
+                }
+                let intent = Intent { at: record.at, key: key.clone(), pre: pre.clone() };
+                calls.push(CallHistory { call: call.clone(), intent: Some(intent), outcome: None });
+            }
+            Event::CallOutcome { step, attempt, ordinal, call, outcome, note } => {
+                let outcome = Outcome { at: record.at, result: outcome.clone(), note: note.clone() };
+                self.take_outcome(step, *attempt, *ordinal, call.as_ref(), outcome)?;
+            }
+            Event::StepLog { .. } => {}
+            Event::Asked { verb, .. } => self.ask(*verb),
+            Event::ChangeStuck { step, question } => self.stuck = Some((step.clone(), question.clone())),
+            Event::ChangeFinished { state, message } => {
+                self.finished = Some(Finished { state: *state, message: message.clone(), at: record.at });
+            }
+        }
+        Ok(())
+    }
+
+    fn take_outcome(
+        &mut self,
+        step: &StepId,
+        attempt: u32,
+        ordinal: u32,
+        call: Option<&Call>,
+        outcome: Outcome,
+    ) -> Result<(), String> {
+        let calls = &mut self.attempt_mut(step, attempt)?.calls;
+        let place = ordinal as usize;
+        let known = calls.len();
+        match (call, calls.get_mut(place)) {
+            (None, Some(made)) if made.outcome.is_none() => made.outcome = Some(outcome.clone()),
+            (Some(call), None) if known == place => {
+                calls.push(CallHistory { call: call.clone(), intent: None, outcome: Some(outcome.clone()) });
+            }
+            _ => return Err(format!("an outcome of call {ordinal} of {step}, which is not waiting for one")),
+        }
+        let call = calls[place].call.clone();
+        if let Ok(answer) = &outcome.result {
+            self.effect(&call, answer);
+        }
+        Ok(())
+    }
+
+    /// What an answered call changed of the release.
+    fn effect(&mut self, call: &Call, answer: &Answer) {
+        match (call, answer) {
+            (_, Answer::Stopped { former }) => {
+                for (component, replicas) in former {
+                    self.stopped
+                        .entry(component.clone())
+                        .or_insert_with(|| Stopped { former: *replicas, since: self.key.to_string() });
+                }
+            }
+            (_, Answer::Started { replicas }) => self.stopped.retain(|component, _| !replicas.contains_key(component)),
+            (Call::JobRun { .. }, Answer::Job { result }) => self.leave_job(&result.id),
+            (_, Answer::JobStarted { id }) => self.leave_job(id),
+            _ => {}
+        }
+    }
+
+    fn leave_job(&mut self, id: &str) {
+        self.left_job = Some(LeftJob { id: id.to_owned(), change: self.key.to_string() });
+    }
+
+    fn ask(&mut self, verb: Verb) {
+        self.stuck = None;
+        match verb {
+            Verb::Cancel => self.cancel = true,
+            Verb::Retry => {
+                self.finished = None;
+                self.cancel = false;
+                for step in self.steps.values_mut() {
+                    let Some(last) = step.attempts.last_mut() else { continue };
+                    let failed = last.finished.as_ref().is_some_and(|(_, ending)| !ending.is_good());
+                    match step.kind {
+                        StepKind::Mode | StepKind::Sync if failed => last.finished = None,
+                        _ if failed => {
+                            step.allowed = u32::try_from(step.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+
+    fn start(&mut self, id: &StepId, kind: StepKind, parent: Option<&StepId>, title: &str) -> &mut StepHistory {
+        if !self.steps.contains_key(id) {
+            self.order.push(id.clone());
+        }
+        self.steps.entry(id.clone()).or_insert_with(|| StepHistory {
+            kind,
+            parent: parent.cloned(),
+            title: title.to_owned(),
+            attempts: Vec::new(),
+            allowed: 0,
+        })
+    }
+
+    fn attempt_mut(&mut self, step: &StepId, attempt: u32) -> Result<&mut Attempt, String> {
+        let place = (attempt as usize).checked_sub(1);
+        self.steps
+            .get_mut(step)
+            .and_then(|step| step.attempts.get_mut(place?))
+            .ok_or_else(|| format!("attempt {attempt} of {step} was not started"))
+    }
+
+    #[must_use]
+    pub fn step(&self, id: &StepId) -> Option<&StepHistory> {
+        self.steps.get(id)
+    }
+
+    /// Steps in the order in which they first started.
+    pub fn steps(&self) -> impl Iterator<Item = (&StepId, &StepHistory)> {
+        self.order.iter().map(|id| (id, &self.steps[id]))
+    }
+
+    #[must_use]
+    pub fn attempt(&self, step: &StepId, attempt: u32) -> Option<&Attempt> {
+        self.steps.get(step)?.attempts.get((attempt as usize).checked_sub(1)?)
+    }
+
+    #[must_use]
+    pub fn state(&self) -> ChangeState {
+        match (&self.finished, &self.stuck) {
+            (Some(finished), _) => finished.state,
+            (None, Some(_)) => ChangeState::Stuck,
+            (None, None) => ChangeState::Running,
+        }
+    }
+
+    /// The frozen render of a version: the target's, or the one that was applied when the change opened.
+    #[must_use]
+    pub fn render_of(&self, version: &str) -> Option<&Render> {
+        let target = Some(&self.plan.render).filter(|render| render.reference.version == version);
+        target.or(self.plan.former.as_ref().filter(|render| render.reference.version == version))
+    }
+
+    /// Whether the plan's render is what is applied.
+    #[must_use]
+    pub fn is_applied(&self) -> bool {
+        self.applied.as_ref() == Some(&self.plan.render.reference)
+    }
+
+    /// Components that a sync keeps at zero: those that this change stopped. What an earlier change left stopped is lifted.
+    pub fn held(&self) -> impl Iterator<Item = &Component> {
+        let me = self.key.to_string();
+        self.plan
+            .components
+            .iter()
+            .filter(move |c| self.stopped.get(&c.name).is_some_and(|stopped| stopped.since == me))
+    }
+}
+
+impl StepHistory {
+    #[must_use]
+    pub fn last(&self) -> Option<&Attempt> {
+        self.attempts.last()
+    }
+
+    #[must_use]
+    pub fn attempt_number(&self) -> u32 {
+        u32::try_from(self.attempts.len()).unwrap_or(u32::MAX)
+    }
+
+    /// How the last attempt ended; none while it runs.
+    #[must_use]
+    pub fn ending(&self) -> Option<&Ending> {
+        self.last()?.finished.as_ref().map(|(_, ending)| ending)
+    }
+}
+
+fn broken(record: &Record, problem: &str) -> BrokenHistory {
+    BrokenHistory { change: record.change.clone(), seq: record.seq, problem: problem.to_owned() }
+}

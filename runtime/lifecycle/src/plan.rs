@@ -1,0 +1,321 @@
+//! The frozen plan of a change: everything that decides what it does, fixed when it opens. Recovery uses the plan and never
+//! looks at the documents again.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::grant::Permissions;
+use crate::ids::{ReleaseKey, StepId};
+
+/// A requested transition of a release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ChangeKind {
+    Setup,
+    Upgrade,
+    Update,
+    Rollback,
+    Delete,
+    Test,
+}
+
+/// What a change will do, in order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Plan {
+    pub kind: ChangeKind,
+    pub target: Target,
+    /// Count of the accepted documents of the release, this one included.
+    pub generation: u64,
+    /// The application's version that the release has; none at setup.
+    pub from_version: Option<String>,
+    pub to_version: String,
+    pub driver: Option<DriverRef>,
+    pub components: Vec<Component>,
+    /// What shall be applied.
+    pub render: Render,
+    /// What is applied when the change opens, whole, so that the change can go back to it; none at setup.
+    pub former: Option<Render>,
+    /// Components that an earlier change left stopped, with the replicas they had.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub stopped: BTreeMap<String, Stopped>,
+    /// The Job that an earlier action of the release left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_job: Option<LeftJob>,
+    pub phases: Vec<Phase>,
+    /// What a later `delete` will run: frozen now, so that it needs none of the driver's files.
+    pub on_delete: Vec<Phase>,
+    pub permissions: Permissions,
+    pub limits: Limits,
+    /// `spec.values` of the release.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub values: serde_json::Value,
+    /// The accepted release document as JSON: `pintle upgrade NAME --to` plans from it.
+    pub document: serde_json::Value,
+    /// Folder of the driver, absolute; none for a release without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver_dir: Option<String>,
+    /// Why this is the kind of change it is, for `pintle plan`.
+    pub reason: String,
+}
+
+/// Where the change acts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Target {
+    pub release: ReleaseKey,
+    /// Told apart from a later release of the same name: 16 hex digits made at setup.
+    pub uid: String,
+    pub namespace: String,
+    pub cluster: String,
+    /// Folder that images are looked up in, on the local platform: absolute.
+    pub images: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DriverRef {
+    pub name: String,
+    pub version: String,
+}
+
+/// A named part of the release.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Component {
+    pub name: String,
+    pub workload: Workload,
+    /// The component container, when declared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<String>,
+    /// The user's image override, `{{ app.version }}` still in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// The release's env of this component.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Workload {
+    pub kind: String,
+    pub name: String,
+}
+
+/// Final content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Render {
+    #[serde(flatten)]
+    pub reference: RenderRef,
+    /// Manifests as JSON, in document order, overrides applied.
+    pub objects: Vec<serde_json::Value>,
+}
+
+/// A render without its content: the sha256 of the content and the generation that brought it in, since going back to old
+/// content is a new render.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RenderRef {
+    pub digest: String,
+    pub generation: u64,
+    pub version: String,
+}
+
+/// A component that is stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stopped {
+    /// Replicas before the first stop.
+    pub former: u32,
+    /// The change that stopped it: `shop-12`.
+    pub since: String,
+}
+
+/// A Job that an action left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftJob {
+    pub id: String,
+    /// The change that started it: `shop-12`.
+    pub change: String,
+}
+
+/// A fixed point in a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phase {
+    /// `preUpgrade`, `upgrade`, `postUpgrade`, …
+    pub name: String,
+    pub nodes: Vec<Node>,
+}
+
+/// Something that a phase does; nodes run one after another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "camelCase")]
+pub enum Node {
+    /// The step of a mode of a driver's hook: its actions, then the sync where the mode is `core` and the render is not applied.
+    Mode(Mode),
+    /// The sync by itself.
+    Sync { step: StepId },
+    /// The removal of everything that the release applied.
+    Remove { step: StepId },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Mode {
+    pub step: StepId,
+    /// As given: "Run the upgrade pre-hook".
+    pub title: String,
+    /// Who starts what nests in it: "the upgrade hook".
+    pub starter: String,
+    pub actions: Vec<ActionPlan>,
+    /// Whether the render is applied at the end of this mode.
+    pub syncs: bool,
+}
+
+/// An action of the plan: the module's digest, not its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ActionPlan {
+    pub step: StepId,
+    /// As in driver.yml.
+    pub name: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// sha256 of the module, 64 hex digits.
+    pub module: String,
+    /// The action's name in the module.
+    pub export: String,
+    /// Version of `pintle:hooks` that the module wants.
+    pub wit: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    pub on_failure: OnFailure,
+    pub retry: Retry,
+    #[serde(default)]
+    pub pivot: bool,
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub args: serde_json::Value,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OnFailure {
+    Continue,
+    Fail,
+}
+
+/// New attempts after a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Retry {
+    /// All tries, the first included.
+    pub attempts: u32,
+    pub backoff_ms: u64,
+}
+
+/// Bounds of one attempt of an action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Limits {
+    /// All memories and tables of the instance together.
+    pub memory_bytes: u64,
+    /// CPU time; waiting and replaying use none of it.
+    pub cpu_ms: u64,
+    /// Wall time where the action sets no timeout.
+    pub wall_ms: u64,
+    pub calls: u64,
+    /// Of the arguments of one call.
+    pub call_bytes: u64,
+    pub log_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            memory_bytes: 64 << 20,
+            cpu_ms: 10_000,
+            wall_ms: 24 * 3_600_000,
+            calls: 10_000,
+            call_bytes: 256 << 10,
+            log_bytes: 1 << 20,
+        }
+    }
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self { attempts: 1, backoff_ms: 0 }
+    }
+}
+
+impl Plan {
+    /// The action with that step.
+    #[must_use]
+    pub fn action(&self, step: &StepId) -> Option<&ActionPlan> {
+        self.modes().flat_map(|mode| &mode.actions).find(|action| action.step == *step)
+    }
+
+    /// Name of the phase that a step of the plan belongs to.
+    #[must_use]
+    pub fn phase_of(&self, step: &StepId) -> Option<&str> {
+        let within = |id: &StepId| step == id || step.as_str().starts_with(&format!("{id}/"));
+        self.phases
+            .iter()
+            .find(|phase| phase.nodes.iter().any(|node| within(node.step())))
+            .map(|phase| phase.name.as_str())
+    }
+
+    #[must_use]
+    pub fn component(&self, name: &str) -> Option<&Component> {
+        self.components.iter().find(|component| component.name == name)
+    }
+
+    pub fn modes(&self) -> impl Iterator<Item = &Mode> {
+        self.phases.iter().flat_map(|phase| &phase.nodes).filter_map(|node| match node {
+            Node::Mode(mode) => Some(mode),
+            Node::Sync { .. } | Node::Remove { .. } => None,
+        })
+    }
+
+    /// Digests of the modules that the change needs, each once.
+    #[must_use]
+    pub fn modules(&self) -> Vec<&str> {
+        let mut digests: Vec<&str> = self.modes().flat_map(|m| &m.actions).map(|a| a.module.as_str()).collect();
+        digests.sort_unstable();
+        digests.dedup();
+        digests
+    }
+}
+
+impl Node {
+    #[must_use]
+    pub fn step(&self) -> &StepId {
+        match self {
+            Self::Mode(mode) => &mode.step,
+            Self::Sync { step } | Self::Remove { step } => step,
+        }
+    }
+}
+
+impl Render {
+    /// The object of a workload, by kind and name.
+    #[must_use]
+    pub fn object(&self, workload: &Workload) -> Option<&serde_json::Value> {
+        self.objects.iter().find(|object| {
+            object["kind"] == workload.kind.as_str() && object["metadata"]["name"] == workload.name.as_str()
+        })
+    }
+}
+
+impl fmt::Display for ChangeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Setup => "setup",
+            Self::Upgrade => "upgrade",
+            Self::Update => "update",
+            Self::Rollback => "rollback",
+            Self::Delete => "delete",
+            Self::Test => "test",
+        })
+    }
+}

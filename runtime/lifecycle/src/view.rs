@@ -1,0 +1,212 @@
+//! What lists and planning need of changes and releases without reading whole histories: small folds over the records, kept by
+//! the journal's index. They are derived, so a lost index makes the same views again.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::call::Answer;
+use crate::ending::{ChangeState, Ending};
+use crate::ids::{ChangeKey, ReleaseKey};
+use crate::plan::{ChangeKind, DriverRef, LeftJob, Plan, RenderRef, Stopped};
+use crate::record::{Event, Record, Verb};
+use crate::stamp::Stamp;
+
+/// A change in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangeView {
+    pub key: ChangeKey,
+    pub kind: ChangeKind,
+    pub state: ChangeState,
+    pub from_version: Option<String>,
+    pub to_version: String,
+    pub generation: u64,
+    pub by: String,
+    pub opened: Stamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished: Option<Stamp>,
+    /// Why it failed or is stuck; empty else.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// Records so far.
+    pub records: u64,
+    /// Fields that a newer Pintle wrote; kept when the view is rewritten.
+    #[serde(flatten)]
+    pub extra: serde_json::Map<String, serde_json::Value>,
+}
+
+/// A release as its changes left it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReleaseView {
+    pub key: ReleaseKey,
+    pub uid: String,
+    pub cluster: String,
+    pub namespace: String,
+    pub driver: Option<DriverRef>,
+    /// Number of the newest change.
+    pub changes: u64,
+    /// The change that is open, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open: Option<ChangeKey>,
+    /// Kind and state of the newest change.
+    pub last_kind: ChangeKind,
+    pub last_state: ChangeState,
+    /// Count of accepted documents.
+    pub generation: u64,
+    /// Count of successful renders.
+    pub revision: u64,
+    /// What is applied; none before the first apply and after the removal.
+    pub applied: Option<RenderRef>,
+    /// The change that applied it; its plan holds the whole render, as target or as former.
+    pub applied_by: Option<ChangeKey>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub stopped: BTreeMap<String, Stopped>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_job: Option<LeftJob>,
+    /// Whether a delete has removed it. The view stays as its history.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deleted: bool,
+    #[serde(flatten)]
+    pub extra: serde_json::Map<String, serde_json::Value>,
+}
+
+impl ChangeView {
+    /// The view of a change that `record` opens; none for other records.
+    #[must_use]
+    pub fn open(record: &Record) -> Option<Self> {
+        let Event::ChangeOpened { plan, by } = &record.event else { return None };
+        Some(Self {
+            key: record.change.clone(),
+            kind: plan.kind,
+            state: ChangeState::Running,
+            from_version: plan.from_version.clone(),
+            to_version: plan.to_version.clone(),
+            generation: plan.generation,
+            by: by.clone(),
+            opened: record.at,
+            finished: None,
+            message: String::new(),
+            records: 1,
+            extra: serde_json::Map::new(),
+        })
+    }
+
+    /// Takes in the next record of the change.
+    pub fn apply(&mut self, record: &Record) {
+        self.records = record.seq + 1;
+        match &record.event {
+            Event::ChangeStuck { question, .. } => {
+                self.state = ChangeState::Stuck;
+                self.message.clone_from(question);
+            }
+            Event::Asked { .. } => {
+                self.state = ChangeState::Running;
+                self.finished = None;
+                self.message.clear();
+            }
+            Event::ChangeFinished { state, message } => {
+                self.state = *state;
+                self.message.clone_from(message);
+                self.finished = Some(record.at);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl ReleaseView {
+    /// The view after `record`, of any change of the release; `None` as long as no change was opened.
+    #[must_use]
+    pub fn after(view: Option<Self>, record: &Record) -> Option<Self> {
+        let mut view = match (&record.event, view) {
+            (Event::ChangeOpened { plan, .. }, view) => return Some(Self::opened(view, record, plan)),
+            (_, view) => view?,
+        };
+        view.take(record);
+        Some(view)
+    }
+
+    fn opened(view: Option<Self>, record: &Record, plan: &Plan) -> Self {
+        let kept = view.filter(|view| view.uid == plan.target.uid);
+        Self {
+            key: plan.target.release.clone(),
+            uid: plan.target.uid.clone(),
+            cluster: plan.target.cluster.clone(),
+            namespace: plan.target.namespace.clone(),
+            driver: plan.driver.clone(),
+            changes: record.change.number,
+            open: Some(record.change.clone()),
+            last_kind: plan.kind,
+            last_state: ChangeState::Running,
+            generation: plan.generation,
+            revision: kept.as_ref().map_or(0, |view| view.revision),
+            applied: kept.as_ref().and_then(|view| view.applied.clone()),
+            applied_by: kept.as_ref().and_then(|view| view.applied_by.clone()),
+            stopped: kept.as_ref().map(|view| view.stopped.clone()).unwrap_or_default(),
+            left_job: kept.as_ref().and_then(|view| view.left_job.clone()),
+            deleted: false,
+            extra: kept.map(|view| view.extra).unwrap_or_default(),
+        }
+    }
+
+    fn take(&mut self, record: &Record) {
+        let change = record.change.to_string();
+        match &record.event {
+            Event::StepFinished { ending: Ending::Succeeded { applied: Some(applied) }, .. } => {
+                self.applied = Some(applied.clone());
+                self.applied_by = Some(record.change.clone());
+                // A sync lifts what an earlier change left stopped.
+                self.stopped.retain(|_, stopped| stopped.since == change);
+            }
+            Event::CallOutcome { outcome: Ok(answer), call, .. } => self.take_answer(&change, answer, call.is_none()),
+            Event::ChangeStuck { .. } => self.last_state = ChangeState::Stuck,
+            Event::Asked { verb, .. } => {
+                self.last_state = ChangeState::Running;
+                if *verb == Verb::Retry {
+                    self.open = Some(record.change.clone());
+                }
+            }
+            Event::ChangeFinished { state, .. } => {
+                self.open = None;
+                self.last_state = *state;
+                if *state == ChangeState::Succeeded {
+                    self.succeed();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn succeed(&mut self) {
+        match self.last_kind {
+            ChangeKind::Delete => {
+                self.deleted = true;
+                self.applied = None;
+                self.applied_by = None;
+                self.stopped.clear();
+                self.left_job = None;
+            }
+            ChangeKind::Test => {}
+            ChangeKind::Setup | ChangeKind::Upgrade | ChangeKind::Update | ChangeKind::Rollback => self.revision += 1,
+        }
+    }
+
+    fn take_answer(&mut self, change: &str, answer: &Answer, had_intent: bool) {
+        let left = |id: &String| Some(LeftJob { id: id.clone(), change: change.to_owned() });
+        match answer {
+            Answer::Stopped { former } => {
+                for (component, replicas) in former {
+                    let stopped = || Stopped { former: *replicas, since: change.to_owned() };
+                    self.stopped.entry(component.clone()).or_insert_with(stopped);
+                }
+            }
+            Answer::Started { replicas } => self.stopped.retain(|component, _| !replicas.contains_key(component)),
+            // Without an intent it is the answer of `jobs.wait-any`, which starts nothing.
+            Answer::Job { result } if had_intent => self.left_job = left(&result.id),
+            Answer::JobStarted { id } => self.left_job = left(id),
+            _ => {}
+        }
+    }
+}
