@@ -19,6 +19,10 @@ pub struct ActionDef {
 }
 
 /// Stops the build of a module in which two actions have the same name.
+///
+/// # Panics
+///
+/// In that case; `actions!` calls it while the module is compiled.
 pub const fn assert_distinct(actions: &[ActionDef]) {
     let mut a = 0;
     while a < actions.len() {
@@ -48,6 +52,8 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
     true
 }
 
+/// What the module offers.
+#[must_use]
 pub fn describe(actions: &[ActionDef]) -> Vec<ActionInfo> {
     let info = |action: &ActionDef| ActionInfo {
         name: action.name.to_owned(),
@@ -57,10 +63,20 @@ pub fn describe(actions: &[ActionDef]) -> Vec<ActionInfo> {
     actions.iter().map(info).collect()
 }
 
+/// Runs an action.
+///
+/// # Errors
+///
+/// The action's own, or `not-found` for a name that the module does not have.
 pub fn run(actions: &[ActionDef], name: &str) -> Result<(), types::Error> {
     find(actions, name).and_then(|action| (action.run)(&Context::new())).map_err(Error::into_host)
 }
 
+/// Runs the undo of an action.
+///
+/// # Errors
+///
+/// The undo's own, or `not-found` for a name that the module does not have and for an action without undo.
 pub fn undo(actions: &[ActionDef], name: &str, effects_json: &str) -> Result<(), types::Error> {
     find(actions, name)
         .and_then(|action| match action.undo {

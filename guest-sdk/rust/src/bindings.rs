@@ -1,8 +1,8 @@
 //! The bindings of `pintle:hooks`, generated from the WIT. Hidden: what authors use wraps them, so that the WIT may grow.
-#![allow(clippy::pedantic, missing_docs, unsafe_code, reason = "generated code")]
+#![expect(clippy::same_length_and_capacity, reason = "generated code")]
 
 wit_bindgen::generate!({
-    path: "../../wit",
+    path: "wit",
     world: "action-module",
     pub_export_macro: true,
     default_bindings_module: "pintle_sdk::bindings",

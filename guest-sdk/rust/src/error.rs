@@ -109,7 +109,6 @@ impl Error {
         Self::Invalid(error.to_string())
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "a function for `map_err`")]
     pub(crate) fn into_host(self) -> types::Error {
         types::Error { code: self.code().to_owned(), message: self.message().to_owned() }
     }

@@ -4,7 +4,6 @@
 //! and records every call, so an action that was cut off goes on where it was and no effect happens twice.
 //!
 //! This crate is the door for authors: [`prelude`] has what an action uses, [`fake`] is a host for plain `cargo test`.
-#![doc = ""]
 #![doc = include_str!("../README.md")]
 
 extern crate self as pintle_sdk;
@@ -16,6 +15,8 @@ pub mod components;
 mod context;
 pub mod durable;
 mod error;
+#[cfg(not(target_family = "wasm"))]
+pub mod fake;
 pub mod jobs;
 pub mod logging;
 pub mod prelude;
@@ -28,7 +29,10 @@ pub use error::{Error, Result};
 pub use pintle_image::{Image, ImageError, ImageProblem};
 pub use pintle_sdk_macros::{action, actions};
 
+#[cfg(target_family = "wasm")]
 use bindings::pintle::hooks as imports;
+#[cfg(not(target_family = "wasm"))]
+use fake::imports;
 
 /// What the macros' output calls. Not for authors.
 #[doc(hidden)]

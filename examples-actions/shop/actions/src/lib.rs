@@ -37,3 +37,6 @@ fn check(ctx: &Context) -> Result<()> {
 }
 
 actions!(pre_setup, post_setup, upgrade, check);
+
+#[cfg(test)]
+mod tests;

@@ -12,12 +12,13 @@ pub(crate) fn constant(function: &Ident) -> Ident {
     format_ident!("__pintle_action_{}", function.unraw(), span = function.span())
 }
 
-pub(crate) fn expand(options: TokenStream, function: TokenStream) -> TokenStream {
+pub(crate) fn expand(options: TokenStream, function: &TokenStream) -> TokenStream {
     let described =
         syn::parse2::<Options>(options).and_then(|options| describe(&options, &syn::parse2(function.clone())?));
     // The function stays even when it is refused, so that one mistake is not reported once more by every use of it.
-    let addition = described.unwrap_or_else(|error| error.into_compile_error());
-    quote!(#function #addition)
+    let addition = described.unwrap_or_else(Error::into_compile_error);
+    // An action returns a `Result` even when it cannot fail.
+    quote!(#[allow(clippy::unnecessary_wraps)] #function #addition)
 }
 
 #[derive(Default)]
@@ -64,10 +65,10 @@ fn describe(options: &Options, function: &ItemFn) -> Result<TokenStream> {
         Some(description) => description.value(),
         None => first_paragraph(&function.attrs),
     };
-    let undo = match &options.undo {
-        Some(path) => quote!(::core::option::Option::Some(#path)),
-        None => quote!(::core::option::Option::None),
-    };
+    let undo = options
+        .undo
+        .as_ref()
+        .map_or_else(|| quote!(::core::option::Option::None), |path| quote!(::core::option::Option::Some(#path)));
     let visibility = &function.vis;
     let constant = constant(ident);
     let doc = format!("The action `{name}`.");

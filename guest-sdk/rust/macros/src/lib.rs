@@ -2,6 +2,8 @@
 
 mod action;
 mod list;
+#[cfg(test)]
+mod tests;
 
 use proc_macro::TokenStream;
 
@@ -17,7 +19,7 @@ use proc_macro::TokenStream;
 /// List the action in [`actions!`] to export it.
 #[proc_macro_attribute]
 pub fn action(options: TokenStream, function: TokenStream) -> TokenStream {
-    action::expand(options.into(), function.into()).into()
+    action::expand(options.into(), &function.into()).into()
 }
 
 /// Exports the actions of a module: `actions!(pre_setup, upgrade, checks::check);`
