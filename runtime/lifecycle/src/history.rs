@@ -57,6 +57,8 @@ pub struct Attempt {
     pub finished: Option<(Stamp, Ending)>,
     /// In order of their ordinals, from 0.
     pub calls: Vec<CallHistory>,
+    /// How many lines the action has logged.
+    pub lines: u32,
 }
 
 /// A call with its intent, its outcome, or both.
@@ -155,7 +157,7 @@ impl History {
                 if started.attempts.len() + 1 != *attempt as usize {
                     return Err(format!("attempt {attempt} of {step} after {} attempts", started.attempts.len()));
                 }
-                started.attempts.push(Attempt { started: record.at, finished: None, calls: Vec::new() });
+                started.attempts.push(Attempt { started: record.at, finished: None, calls: Vec::new(), lines: 0 });
             }
             Event::StepFinished { step, attempt, ending } => {
                 if let Ending::Succeeded { applied: Some(applied) } = ending {
@@ -175,7 +177,10 @@ impl History {
                 let outcome = Outcome { at: record.at, result: outcome.clone(), note: note.clone() };
                 self.take_outcome(step, *attempt, *ordinal, call.as_ref(), outcome)?;
             }
-            Event::StepLog { .. } => {}
+            Event::StepLog { step, attempt, line, .. } => {
+                let attempt = self.attempt_mut(step, *attempt)?;
+                attempt.lines = line.map_or(attempt.lines, |line| line.saturating_add(1));
+            }
             Event::Asked { verb, .. } => self.ask(*verb),
             Event::ChangeStuck { step, question } => self.stuck = Some((step.clone(), question.clone())),
             Event::ChangeFinished { state, message } => {

@@ -95,6 +95,9 @@ pub struct Component {
     /// The release's env of this component.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+    /// Names that the former release document had set for this component and this one does not: left out of what a Job copies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub env_gone: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -294,6 +297,15 @@ impl Node {
             Self::Mode(mode) => &mode.step,
             Self::Sync { step } | Self::Remove { step } => step,
         }
+    }
+}
+
+impl Component {
+    /// The user's image override at a version: `{{ app.version }}` and `{{ .app.version }}` stand for it, literally so.
+    #[must_use]
+    pub fn image_at(&self, version: &str) -> Option<String> {
+        let image = self.image.as_ref()?;
+        Some(image.replace("{{ app.version }}", version).replace("{{ .app.version }}", version))
     }
 }
 

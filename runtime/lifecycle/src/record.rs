@@ -73,6 +73,9 @@ pub enum Event {
     StepLog {
         step: StepId,
         attempt: u32,
+        /// Number of the line among those that the action logged in this attempt, from 0; none for Pintle's own words.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        line: Option<u32>,
         level: Level,
         message: String,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -111,7 +114,7 @@ pub enum StepKind {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PreImage {
-    /// Replicas asked for, by component.
+    /// Replicas by component: of a stop those that were found, of a start those to reach.
     #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub replicas: std::collections::BTreeMap<String, u32>,
     /// The version that was applied.

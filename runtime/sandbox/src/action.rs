@@ -1,0 +1,190 @@
+//! Running an action: stays of its guest, one after another, until it ends, its time is over or nobody wants it any more.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pintle_journal::change_log::ChangeLog;
+use pintle_journal::journal::JournalError;
+use pintle_lifecycle::call::{Answer, Call};
+use pintle_lifecycle::digest;
+use pintle_lifecycle::ending::Ending;
+use pintle_lifecycle::ids::StepId;
+use pintle_platform::Platform;
+
+use crate::attempt::Attempt;
+use crate::effect::job_id;
+use crate::engine::Sandbox;
+use crate::gate::Gate;
+use crate::guest::{Budget, Entry, Finish};
+use crate::host::Stop;
+
+/// One attempt of an action, to be run by whoever drives its change.
+pub struct Action {
+    sandbox: Sandbox,
+    attempt: Arc<Attempt>,
+    residency: Duration,
+}
+
+/// How a run of an attempt came back.
+#[derive(Debug)]
+pub enum End {
+    /// The attempt ended so; not recorded yet.
+    Ended(Ending),
+    /// The change waits for a person; the journal says for what.
+    Stuck,
+    /// The journal cannot go on.
+    Journal(JournalError),
+}
+
+impl Action {
+    /// The attempt of that step; none where the history has no such attempt of an action.
+    ///
+    /// A guest that waits for longer than `residency` leaves memory and is replayed when its answer is there.
+    #[must_use]
+    pub fn new(
+        sandbox: Sandbox,
+        log: Arc<ChangeLog>,
+        platform: Arc<dyn Platform>,
+        step: &StepId,
+        number: u32,
+        residency: Duration,
+    ) -> Option<Self> {
+        let attempt = Arc::new(Attempt::of(log, platform, step, number)?);
+        Some(Self { sandbox, attempt, residency })
+    }
+
+    /// Runs to the end of the attempt. Dropping the future stops the guest and whatever waits for it, and leaves the world as
+    /// it is: a later run goes on from the journal.
+    pub async fn run(&self) -> End {
+        let _abandon = Abandon(&self.attempt);
+        let time_left = self.attempt.log().look(|history| self.attempt.time_left(history));
+        tokio::select! {
+            biased;
+            end = self.stays() => end,
+            () = self.attempt.log().clock().sleep(time_left) => self.time_out().await,
+        }
+    }
+
+    async fn stays(&self) -> End {
+        let module = match self.sandbox.module(&self.attempt.action().module).await {
+            Ok(module) => module,
+            Err(error) => return End::Ended(Ending::failed(error.to_string())),
+        };
+        let budget = Arc::new(Budget::new(&self.attempt.plan().limits));
+        loop {
+            let gate = Arc::new(Gate::enter(Arc::clone(&self.attempt)));
+            let entry = Entry::Run(self.attempt.action().export.clone());
+            let stay = self.sandbox.run(&module, entry, gate.clone(), Arc::clone(&budget), self.seed());
+            tokio::select! {
+                biased;
+                finish = stay => return end(&gate, finish),
+                () = self.leave() => {}
+            }
+            if let Err(stop) = self.attempt.pending_outcome().await {
+                return stopped(stop);
+            }
+        }
+    }
+
+    /// Resolves when the guest shall leave memory.
+    async fn leave(&self) {
+        tokio::select! {
+            () = self.attempt.waited(self.residency) => {}
+            () = async {
+                self.sandbox.pressed().await;
+                self.attempt.waited(Duration::ZERO).await;
+            } => {}
+        }
+    }
+
+    async fn time_out(&self) -> End {
+        self.attempt.abandon();
+        let during = self.attempt.look(|made| {
+            let open = made.calls.last().filter(|call| call.outcome.is_none());
+            open.and_then(|open| open.call.title()).map(|title| format!(", during `{title}`")).unwrap_or_default()
+        });
+        let limit = self.attempt.action().timeout_ms.unwrap_or(self.attempt.plan().limits.wall_ms);
+        match self.stop_jobs().await {
+            Ok(()) => End::Ended(Ending::TimedOut { message: format!("not done after {limit} ms{during}") }),
+            Err(stop) => stopped(stop),
+        }
+    }
+
+    /// Ends what an attempt that is cancelled leaves running.
+    ///
+    /// # Errors
+    /// Where the journal cannot go on.
+    pub async fn cancel(&self) -> Result<(), JournalError> {
+        match self.stop_jobs().await {
+            Err(Stop::Journal(error)) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends the Jobs that this attempt started and that still run.
+    async fn stop_jobs(&self) -> Result<(), Stop> {
+        let keys: Vec<String> = self.attempt.look(|made| {
+            let with_key = made.calls.iter().filter_map(|call| Some((call, call.intent.as_ref()?)));
+            let jobs = with_key.filter(|(call, _)| match &call.call {
+                Call::JobRun { .. } => call.outcome.is_none(),
+                Call::JobStart { .. } => {
+                    let answer = call.outcome.as_ref().map(|outcome| &outcome.result);
+                    matches!(answer, None | Some(Ok(Answer::JobStarted { .. })))
+                }
+                _ => false,
+            });
+            jobs.map(|(_, intent)| intent.key.clone()).collect()
+        });
+        let (platform, target) = (self.attempt.platform(), self.attempt.target());
+        for key in keys {
+            let id = job_id(&self.attempt, &key);
+            let ended = self.attempt.patiently(|| platform.job_ended(target, &id)).await?;
+            if let Ok(Some(false)) = ended {
+                let key = format!("{key}/stop");
+                let stopped = self.attempt.patiently(|| platform.stop_job(&key, target, &id)).await?;
+                if let Err(error) = stopped {
+                    tracing::warn!(job = id, %error, "a Job could not be stopped");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What WASI randomness of the guest starts from: the same in every stay.
+    fn seed(&self) -> [u8; 32] {
+        let change = self.attempt.log().look(|history| history.key.stored());
+        let text = format!("{change}/{}/{}", self.attempt.step(), self.attempt.number());
+        let hex = digest::sha256(text.as_bytes());
+        let mut seed = [0; 32];
+        seed.copy_from_slice(&digest::unhex(&hex).expect("a sha256 is hex")[..32]);
+        seed
+    }
+}
+
+/// Ends the effect of an attempt when its run is dropped.
+struct Abandon<'a>(&'a Attempt);
+
+impl Drop for Abandon<'_> {
+    fn drop(&mut self) {
+        self.0.abandon();
+    }
+}
+
+fn end(gate: &Gate, finish: Finish) -> End {
+    match finish {
+        Finish::Stopped(stop) => stopped(stop),
+        // A budget ends a replay as well as a first run; everything else must have come as far as the journal.
+        Finish::Ending(ending @ (Ending::OutOfMemory { .. } | Ending::CpuBudget { .. } | Ending::Nondeterministic { .. })) => {
+            End::Ended(ending)
+        }
+        Finish::Ending(ending) => End::Ended(gate.unconsumed().unwrap_or(ending)),
+    }
+}
+
+fn stopped(stop: Stop) -> End {
+    match stop {
+        Stop::Ending(ending) => End::Ended(*ending),
+        Stop::Journal(error) => End::Journal(error),
+        Stop::Gone => End::Stuck,
+    }
+}

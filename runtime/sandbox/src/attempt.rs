@@ -1,0 +1,275 @@
+//! One attempt of an action, from its first call to its end: stays of the guest in memory, the effect that a call waits for
+//! while the guest is out, and the bounds of the whole.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use pintle_journal::change_log::ChangeLog;
+use pintle_journal::journal::{JournalError, Receipt};
+use pintle_lifecycle::call::{Answer, CallError};
+use pintle_lifecycle::history::{self, History};
+use pintle_lifecycle::ids::StepId;
+use pintle_lifecycle::plan::{ActionPlan, Plan, Target};
+use pintle_lifecycle::record::{Event, Level};
+use pintle_lifecycle::stamp::Stamp;
+use pintle_platform::{Platform, PlatformError};
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
+use crate::effect::Effect;
+use crate::gate::answer_of;
+use crate::host::{Facts, Stop};
+use crate::patience::{Impatience, patiently};
+
+/// What an attempt is made of: shared by its stays and its effect.
+pub(crate) struct Attempt {
+    log: Arc<ChangeLog>,
+    platform: Arc<dyn Platform>,
+    plan: Plan,
+    action: ActionPlan,
+    number: u32,
+    started: Stamp,
+    facts: Facts,
+    /// The effect that runs, by the ordinal of its call. A guest waits for one call at a time.
+    pending: Mutex<Option<(u32, AbortHandle)>>,
+    /// Whether the guest waits for an effect.
+    waiting: watch::Sender<bool>,
+    /// Why no effect can be carried out any more.
+    fault: watch::Sender<Option<Stop>>,
+    log_bytes_left: AtomicU64,
+}
+
+impl Attempt {
+    /// The running attempt of an action's step; none where the step has no such attempt or is no action.
+    pub(crate) fn of(log: Arc<ChangeLog>, platform: Arc<dyn Platform>, step: &StepId, number: u32) -> Option<Self> {
+        let (plan, started) =
+            log.look(|history| Some((history.plan.clone(), history.attempt(step, number)?.started)))?;
+        let action = plan.action(step)?.clone();
+        let facts = facts(&log.look(|history| history.key.to_string()), &plan, &action, number);
+        Some(Self {
+            log_bytes_left: AtomicU64::new(plan.limits.log_bytes),
+            log,
+            platform,
+            action,
+            number,
+            started,
+            facts,
+            plan,
+            pending: Mutex::new(None),
+            waiting: watch::Sender::new(false),
+            fault: watch::Sender::new(None),
+        })
+    }
+
+    pub(crate) fn log(&self) -> &ChangeLog {
+        &self.log
+    }
+
+    pub(crate) fn platform(&self) -> &dyn Platform {
+        &*self.platform
+    }
+
+    pub(crate) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    pub(crate) fn action(&self) -> &ActionPlan {
+        &self.action
+    }
+
+    pub(crate) fn target(&self) -> &Target {
+        &self.plan.target
+    }
+
+    pub(crate) fn step(&self) -> &StepId {
+        &self.action.step
+    }
+
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    pub(crate) fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// Looks at what the history has of this attempt.
+    pub(crate) fn look<T>(&self, look: impl FnOnce(&history::Attempt) -> T) -> T {
+        self.log.look(|history| {
+            look(history.attempt(self.step(), self.number).expect("an attempt is made only of one that has started"))
+        })
+    }
+
+    pub(crate) fn record(&self, event: Event) -> Result<Receipt, Stop> {
+        self.log.record(event).map_err(|broken| Stop::Journal(JournalError::Damaged { problem: broken.to_string() }))
+    }
+
+    /// What is left of the action's wall time.
+    pub(crate) fn time_left(&self, history: &History) -> Duration {
+        let limit = self.action.timeout_ms.unwrap_or(history.plan.limits.wall_ms);
+        Duration::from_millis(limit.saturating_sub(self.log.now().since(&self.started)))
+    }
+
+    /// Carries out the effect of call `ordinal`, unless it runs already, and waits for its outcome.
+    pub(crate) async fn effect(
+        self: &Arc<Self>,
+        ordinal: u32,
+        effect: Effect,
+    ) -> Result<Result<Answer, CallError>, Stop> {
+        self.ensure(ordinal, effect);
+        let _waiting = Waiting::begin(&self.waiting);
+        self.outcome(ordinal).await
+    }
+
+    /// Waits for the outcome of call `ordinal`.
+    async fn outcome(&self, ordinal: u32) -> Result<Result<Answer, CallError>, Stop> {
+        let mut fault = self.fault.subscribe();
+        tokio::select! {
+            answer = self.log.wait_for(|history| answer_of(history, self.step(), self.number, ordinal)) => Ok(answer),
+            stop = fault.wait_for(Option::is_some) => {
+                Err(stop.ok().and_then(|stop| stop.clone()).unwrap_or(Stop::Gone))
+            }
+        }
+    }
+
+    /// Waits until the effect that a guest left behind has its outcome.
+    pub(crate) async fn pending_outcome(&self) -> Result<(), Stop> {
+        let ordinal = self.pending.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|(ordinal, _)| *ordinal);
+        match ordinal {
+            Some(ordinal) => self.outcome(ordinal).await.map(drop),
+            None => Ok(()),
+        }
+    }
+
+    fn ensure(self: &Arc<Self>, ordinal: u32, effect: Effect) {
+        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+        if pending.as_ref().is_some_and(|(running, _)| *running == ordinal) {
+            return;
+        }
+        let attempt = Arc::clone(self);
+        let carried_out = tokio::spawn(async move {
+            if let Err(stop) = attempt.carry_out(ordinal, effect).await {
+                attempt.fault.send_replace(Some(stop));
+            }
+        });
+        *pending = Some((ordinal, carried_out.abort_handle()));
+    }
+
+    async fn carry_out(&self, ordinal: u32, effect: Effect) -> Result<(), Stop> {
+        let (outcome, note) = effect.perform(self, ordinal).await?;
+        let call = match &effect {
+            Effect::Look(call) => Some(call.clone()),
+            Effect::Keyed { .. } => None,
+        };
+        let event = Event::CallOutcome {
+            step: self.step().clone(),
+            attempt: self.number,
+            ordinal,
+            call,
+            outcome,
+            note,
+        };
+        // Durable with the next intent at the latest, which is behind it in the same log.
+        drop(self.record(event)?);
+        Ok(())
+    }
+
+    /// See [`patience`](crate::patience).
+    pub(crate) async fn patiently<T, F>(&self, ask: impl FnMut() -> F) -> Result<Result<T, PlatformError>, Stop>
+    where
+        F: Future<Output = Result<T, PlatformError>>,
+    {
+        patiently(&self.log, self.step(), self.number, ask).await.map_err(|impatience| match impatience {
+            Impatience::Stuck => Stop::Gone,
+            Impatience::Journal(error) => Stop::Journal(error),
+        })
+    }
+
+    /// Takes a line that the action logged, within the bound of its bytes.
+    pub(crate) fn log_line(
+        &self,
+        line: u32,
+        level: Level,
+        message: String,
+        fields: Vec<(String, String)>,
+    ) -> Result<(), Stop> {
+        let bytes: usize = message.len() + fields.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() + 16;
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        let take = |left: u64| Some(left.saturating_sub(bytes));
+        let left = self.log_bytes_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).unwrap_or(0);
+        if left == 0 {
+            return Ok(());
+        }
+        let event = if left < bytes {
+            let limit = self.plan.limits.log_bytes;
+            self.line(Some(line), Level::Warn, format!("the log is full ({limit} bytes): later lines are dropped"), Vec::new())
+        } else {
+            self.line(Some(line), level, message, fields)
+        };
+        drop(self.record(event)?);
+        Ok(())
+    }
+
+    fn line(&self, line: Option<u32>, level: Level, message: String, fields: Vec<(String, String)>) -> Event {
+        Event::StepLog { step: self.step().clone(), attempt: self.number, line, level, message, fields }
+    }
+
+    /// Whether the guest has waited for an effect for `residency` without a break.
+    pub(crate) async fn waited(&self, residency: Duration) {
+        let mut waiting = self.waiting.subscribe();
+        loop {
+            if waiting.wait_for(|waiting| *waiting).await.is_err() {
+                return std::future::pending().await;
+            }
+            tokio::select! {
+                () = self.log.clock().sleep(residency) => return,
+                _ = waiting.wait_for(|waiting| !*waiting) => {}
+            }
+        }
+    }
+
+    /// Ends the effect that runs: nobody waits for it any more.
+    pub(crate) fn abandon(&self) {
+        if let Some((_, effect)) = self.pending.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            effect.abort();
+        }
+    }
+}
+
+/// Tells that the guest waits, until dropped.
+struct Waiting<'a>(&'a watch::Sender<bool>);
+
+impl<'a> Waiting<'a> {
+    fn begin(waiting: &'a watch::Sender<bool>) -> Self {
+        waiting.send_replace(true);
+        Self(waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.send_replace(false);
+    }
+}
+
+fn facts(change: &str, plan: &Plan, action: &ActionPlan, attempt: u32) -> Facts {
+    let json = |value: &serde_json::Value| if value.is_null() { "{}".to_owned() } else { value.to_string() };
+    Facts {
+        release: plan.target.release.name.clone(),
+        namespace: plan.target.namespace.clone(),
+        release_uid: plan.target.uid.clone(),
+        tenant: plan.target.release.tenant.clone(),
+        change: change.to_owned(),
+        phase: plan.phase_of(&action.step).unwrap_or_default().to_owned(),
+        cluster: plan.target.cluster.clone(),
+        cluster_labels: std::collections::BTreeMap::new(),
+        generation: plan.generation,
+        attempt,
+        from_version: plan.from_version.clone(),
+        target_version: plan.to_version.clone(),
+        values_json: json(&plan.values),
+        args_json: json(&action.args),
+    }
+}
