@@ -68,6 +68,16 @@ pub enum JournalError {
     /// Another Pintle wrote this record first: it owns the change now.
     #[error("record {seq} of {change} is written already: another Pintle goes on with this change")]
     Superseded { change: ChangeKey, seq: u64 },
+    /// The records do not make a change, whoever wrote before: the first one opens it, no other does.
+    #[error("record {seq} of {change} does not fit: {problem}")]
+    Unfit { change: ChangeKey, seq: u64, problem: &'static str },
+    #[error("record {seq} of {change} is {bytes} bytes long; at most {limit} can be stored")]
+    TooLarge { change: ChangeKey, seq: u64, bytes: usize, limit: usize },
+    /// The disk is nearly full: changes that run may end, new ones may not open. Nothing was written.
+    #[error(
+        "no room for a new change: {free} bytes are free in {dir}, {wanted} are wanted; changes that run go on: free some space"
+    )]
+    NoRoom { dir: String, free: u64, wanted: u64 },
     /// The store cannot write. Final for this process.
     #[error("the store cannot write: {0}")]
     Write(String),

@@ -7,3 +7,7 @@
 pub mod change_log;
 pub mod clock;
 pub mod journal;
+pub mod memory;
+mod views;
+
+pub use memory::MemoryJournal;
