@@ -28,7 +28,8 @@ pub fn action(options: TokenStream, function: TokenStream) -> TokenStream {
 /// path, because an import of the function alone does not bring the action along. It also defines `pub const ACTIONS`, the list
 /// that tests give to the fake host.
 ///
-/// An action that is not listed gets the compiler's warning that the function is never used.
+/// An action that is not listed gets the compiler's warning that the function is never used. A listed function without
+/// `#[action]` is the error that there is no value `__pintle_action_…`.
 #[proc_macro]
 pub fn actions(paths: TokenStream) -> TokenStream {
     list::expand(paths.into()).into()
