@@ -1,1 +1,61 @@
-fn main() {}
+//! `cargo xtask`: what a person or CI does with this repository. A subcommand is a file with its arguments and its `run`;
+//! this one only names them.
+//!
+//! workspace → wasm target → examples → suites
+
+mod build;
+mod check;
+mod demo;
+mod examples;
+mod place;
+mod stage;
+mod tally;
+mod test;
+mod wasm_target;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::workspace::Workspace;
+
+/// Builds, checks and shows Pintle.
+#[derive(Parser)]
+#[command(name = "xtask", bin_name = "cargo xtask")]
+struct Xtask {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Demo(demo::Demo),
+    Test(test::Test),
+    Check(check::Check),
+    Build(build::Build),
+    Examples(examples::Examples),
+}
+
+impl Command {
+    fn run(self, workspace: &Workspace) -> anyhow::Result<ExitCode> {
+        match self {
+            Self::Demo(demo) => demo.run(workspace),
+            Self::Test(test) => test.run(workspace),
+            Self::Check(check) => check.run(workspace),
+            Self::Build(build) => build.run(workspace),
+            Self::Examples(examples) => examples.run(workspace),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let command = Xtask::parse().command;
+    match Workspace::find().and_then(|workspace| command.run(&workspace)) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
