@@ -1,1 +1,40 @@
+//! The sandbox: action modules are checked, compiled once, and run under bounds, with nothing of the machine in reach.
+//!
+//! bytes → admission → module → guest → host
+//!
+//! A guest has no files, no network, no environment, no real clock and no real randomness. What it can do goes through
+//! [`Host`]; what it can use is bounded by a [`Budget`]; how it ends is a typed [`Finish`]. This is the only room that names
+//! wasmtime.
 
+mod action;
+mod admission;
+mod attempt;
+mod bindings;
+mod cache;
+mod call_size;
+mod described;
+mod effect;
+mod engine;
+mod gate;
+mod guest;
+mod heard;
+mod host;
+mod intent;
+mod limits;
+mod module;
+mod offer;
+mod patience;
+mod private_file;
+mod sandbox;
+mod structure;
+mod trapped;
+mod wasi;
+
+pub use action::{Action, End};
+pub use admission::{AdmissionError, Interface};
+pub use guest::{Entry, Finish};
+pub use host::{Facts, Host, Stop};
+pub use limits::Budget;
+pub use module::{ActionInfo, Inspection, Module, ModuleError};
+pub use patience::{Impatience, patiently};
+pub use sandbox::{Sandbox, SandboxConfig, SandboxError};

@@ -1,0 +1,129 @@
+//! Compiled code on disk: one directory for each engine and build, in which each module has its code and what is known of it.
+//! Code is only trusted if its sha256 is the one that was written beside it.
+
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+
+use pintle_lifecycle::digest;
+use serde::{Deserialize, Serialize};
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use crate::module::ActionInfo;
+use crate::private_file::{self, FileError};
+
+/// Changes when what is kept here changes.
+const FORMAT: u32 = 1;
+
+/// The code of one engine.
+#[derive(Debug, Clone)]
+pub(crate) struct Cache {
+    dir: PathBuf,
+}
+
+/// What is known of a module beside its code.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Known {
+    /// sha256 of the code.
+    pub code: String,
+    pub wit: String,
+    pub calls: Vec<String>,
+    pub actions: Vec<ActionInfo>,
+}
+
+impl Cache {
+    /// Opens the directory of this engine and removes those of others, whose code is of no use any more.
+    pub(crate) fn open(dir: &Path, engine: &Engine) -> Result<Self, FileError> {
+        private_file::private_dir(dir)?;
+        let key = key(engine);
+        for entry in dir.read_dir().map_err(|e| FileError::new("read", dir, e))?.flatten() {
+            let name = entry.file_name();
+            let of_an_engine =
+                name.to_str().is_some_and(|name| name.len() == key.len() && digest::unhex(name).is_some());
+            if of_an_engine && name.to_str() != Some(&key) {
+                // Another version of Pintle may be using it and compiles again then.
+                drop(std::fs::remove_dir_all(entry.path()));
+            }
+        }
+        let dir = dir.join(key);
+        private_file::private_dir(&dir)?;
+        Ok(Self { dir })
+    }
+
+    fn code_path(&self, digest: &str) -> PathBuf {
+        self.dir.join(format!("{digest}.cwasm"))
+    }
+
+    fn known_path(&self, digest: &str) -> PathBuf {
+        self.dir.join(format!("{digest}.json"))
+    }
+
+    /// The code of a module; none where there is none or it is not what was written.
+    pub(crate) fn load(&self, engine: &Engine, digest: &str) -> Result<Option<(Component, Known)>, FileError> {
+        let path = self.code_path(digest);
+        let known = private_file::read(&self.known_path(digest))?;
+        let Some(known) = known.and_then(|bytes| serde_json::from_slice::<Known>(&bytes).ok()) else {
+            return Ok(None);
+        };
+        let Some(code) = private_file::read(&path)? else { return Ok(None) };
+        if digest::sha256(&code) != known.code {
+            tracing::warn!(path = %path.display(), "the compiled code was changed; the module is compiled again");
+            return Ok(None);
+        }
+        drop(code);
+        match load_code(engine, &path) {
+            Ok(component) => Ok(Some((component, known))),
+            Err(error) => {
+                tracing::warn!(path = %path.display(), error = format!("{error:#}"), "the compiled code does not load");
+                Ok(None)
+            }
+        }
+    }
+
+    /// Keeps the code and loads it from its file. The inner error is the engine's.
+    pub(crate) fn put_code(
+        &self,
+        engine: &Engine,
+        digest: &str,
+        code: &[u8],
+    ) -> Result<wasmtime::Result<Component>, FileError> {
+        let path = self.code_path(digest);
+        private_file::write(&path, code)?;
+        Ok(load_code(engine, &path))
+    }
+
+    /// Keeps what is known of a module. The code counts from now on.
+    pub(crate) fn put_known(&self, digest: &str, known: &Known) -> Result<(), FileError> {
+        let json = serde_json::to_vec(known).expect("its fields are strings, lists and booleans");
+        private_file::write(&self.known_path(digest), &json)
+    }
+}
+
+/// Maps the code from its file, so that instances share its pages.
+fn load_code(engine: &Engine, path: &Path) -> wasmtime::Result<Component> {
+    #[expect(
+        unsafe_code,
+        reason = "the file lies in a directory that only this user can write, and its content is what precompile_component gave: \
+                  just written, or checked against the sha256 of what was written"
+    )]
+    unsafe {
+        Component::deserialize_file(engine, path)
+    }
+}
+
+/// Tells engines and builds apart: 16 hex digits. wasmtime itself would load code that was compiled without canonical NaNs.
+fn key(engine: &Engine) -> String {
+    struct Bytes(Vec<u8>);
+    impl Hasher for Bytes {
+        fn write(&mut self, bytes: &[u8]) {
+            self.0.extend_from_slice(bytes);
+        }
+        fn finish(&self) -> u64 {
+            0
+        }
+    }
+    let mut bytes = Bytes(Vec::new());
+    engine.precompile_compatibility_hash().hash(&mut bytes);
+    (FORMAT, env!("CARGO_PKG_VERSION")).hash(&mut bytes);
+    digest::short(&bytes.0)
+}
