@@ -1,7 +1,10 @@
 //! Where releases live: the `Platform` trait and what implements it.
 //!
-//! `local` runs real processes on this machine; `simulated` keeps a world in memory for tests.
+//! `simulated` keeps a world in memory for tests.
 
+mod environment;
 mod platform;
+pub mod simulated;
 
 pub use platform::{Job, Platform, PlatformError, Status};
+pub use simulated::Simulated;
