@@ -8,46 +8,40 @@ use anyhow::Result;
 use crate::{
     stage::stage,
     wasm_target,
-    workspace::{Workspace, run},
+    workspace::{self, Workspace},
 };
 
 /// What is also checked as it is compiled for actions.
 const GUESTS: [&str; 2] = ["pintle-sdk", "shop-actions"];
 
-/// Check format, lints, documentation, the rules of the house and the dependencies
-///
-/// Every check runs, also after one that failed.
-#[derive(clap::Args)]
-pub struct Check {}
-
-impl Check {
-    pub fn run(self, workspace: &Workspace) -> Result<ExitCode> {
-        wasm_target::add_if_missing()?;
-        let mut guests = workspace.cargo(["clippy", "--target", wasm_target::NAME]);
-        guests.args(GUESTS.iter().flat_map(|package| ["--package", package])).args(["--", "-D", "warnings"]);
-        let mut documentation = workspace.cargo(["doc", "--workspace", "--no-deps", "--document-private-items"]);
-        documentation.env("RUSTDOCFLAGS", "-D warnings");
-        let mut checks = vec![
-            ("rustfmt", workspace.cargo(["fmt", "--all", "--check"])),
-            ("clippy", workspace.cargo(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
-            ("clippy for guests", guests),
-            ("rustdoc", documentation),
-            ("tidy", workspace.cargo(["test", "--quiet", "--workspace", "--test", "repository"])),
-        ];
-        let left_out = add_dependency_checks(workspace, &mut checks);
-        let failed: Vec<_> = checks
-            .iter_mut()
-            .filter_map(|(name, command)| stage(name, || run(command)).err().map(|error| format!("{name}: {error:#}")))
-            .collect();
-        for (what, why) in left_out {
-            println!("left out: {what}, {why}");
-        }
-        for failure in &failed {
-            eprintln!("error: {failure}");
-        }
-        println!("{} checks, {} failed", checks.len(), failed.len());
-        Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+pub fn run(workspace: &Workspace) -> Result<ExitCode> {
+    wasm_target::add_if_missing()?;
+    let mut guests = workspace.cargo(["clippy", "--target", wasm_target::NAME]);
+    guests.args(GUESTS.iter().flat_map(|package| ["--package", package])).args(["--", "-D", "warnings"]);
+    let mut documentation = workspace.cargo(["doc", "--workspace", "--no-deps", "--document-private-items"]);
+    documentation.env("RUSTDOCFLAGS", "-D warnings");
+    let mut checks = vec![
+        ("rustfmt", workspace.cargo(["fmt", "--all", "--check"])),
+        ("clippy", workspace.cargo(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
+        ("clippy for guests", guests),
+        ("rustdoc", documentation),
+        ("tidy", workspace.cargo(["test", "--quiet", "--workspace", "--test", "repository"])),
+    ];
+    let left_out = add_dependency_checks(workspace, &mut checks);
+    let failed: Vec<_> = checks
+        .iter_mut()
+        .filter_map(|(name, command)| {
+            stage(name, || workspace::run(command)).err().map(|error| format!("{name}: {error:#}"))
+        })
+        .collect();
+    for (what, why) in left_out {
+        println!("left out: {what}, {why}");
     }
+    for failure in &failed {
+        eprintln!("error: {failure}");
+    }
+    println!("{} checks, {} failed", checks.len(), failed.len());
+    Ok(if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Adds what cargo-deny can check here; gives what it cannot, and why.

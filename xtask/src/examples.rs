@@ -15,16 +15,10 @@ const VERSIONS: [&str; 3] = ["1.0.0", "1.1.0", "1.2.0"];
 /// An action in Rust stays below this, in bytes: it is sent, stored and compiled on every node.
 const LARGEST_MODULE: u64 = 150 * 1024;
 
-/// Build the actions and the images of the examples into their folders
-#[derive(clap::Args)]
-pub struct Examples {}
-
-impl Examples {
-    pub fn run(self, workspace: &Workspace) -> Result<ExitCode> {
-        lay_out(workspace)?;
-        println!("{}", workspace.root().join(FOLDER).display());
-        Ok(ExitCode::SUCCESS)
-    }
+pub fn run(workspace: &Workspace) -> Result<ExitCode> {
+    lay_out(workspace)?;
+    println!("{}", workspace.root().join(FOLDER).display());
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Builds module and program of the example and puts them into its folder.

@@ -1,5 +1,5 @@
-//! `cargo xtask`: what a person or CI does with this repository. A subcommand is a file with its arguments and its `run`;
-//! this one only names them.
+//! `cargo xtask`: what a person or CI does with this repository. A subcommand is a file with its arguments, if any, and
+//! its `run`; this one only names them.
 //!
 //! workspace → wasm target → examples → suites
 
@@ -32,9 +32,14 @@ struct Xtask {
 enum Command {
     Demo(demo::Demo),
     Test(test::Test),
-    Check(check::Check),
-    Build(build::Build),
-    Examples(examples::Examples),
+    /// Check format, lints, documentation, the rules of the house and the dependencies
+    ///
+    /// Every check runs, also after one that failed.
+    Check,
+    /// Build the program `pintle`
+    Build,
+    /// Build the actions and the images of the examples into their folders
+    Examples,
 }
 
 impl Command {
@@ -42,9 +47,9 @@ impl Command {
         match self {
             Self::Demo(demo) => demo.run(workspace),
             Self::Test(test) => test.run(workspace),
-            Self::Check(check) => check.run(workspace),
-            Self::Build(build) => build.run(workspace),
-            Self::Examples(examples) => examples.run(workspace),
+            Self::Check => check::run(workspace),
+            Self::Build => build::run(workspace),
+            Self::Examples => examples::run(workspace),
         }
     }
 }

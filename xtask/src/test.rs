@@ -20,7 +20,7 @@ use crate::{
 /// `N passed, N failed`.
 #[derive(clap::Args)]
 pub struct Test {
-    /// For `cargo test` instead of `--workspace`: `-p pintle-journal`, a part of a test's name, `-- --nocapture`
+    /// For `cargo test`: a part of a test's name, `-p PACKAGE` instead of all, `-- --nocapture`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
 }

@@ -16,9 +16,8 @@ pub fn add_if_missing() -> Result<()> {
     }
     eprintln!("The target {NAME} is missing: rustup target add {NAME}");
     match Command::new("rustup").args(["target", "add", NAME]).status() {
-        Ok(status) => {
-            ensure!(status.success(), "rustup cannot add the target {NAME}: it downloads it, is there a network?")
-        }
+        Ok(status) if status.success() => {}
+        Ok(_) => bail!("rustup cannot add the target {NAME}: it downloads it, is there a network?"),
         Err(error) if error.kind() == ErrorKind::NotFound => bail!(
             "the compiler has no standard library for {NAME}, and there is no rustup to add it. Install it with what installed \
              rustc (a package like rust-std-{NAME}), or install Rust with rustup: https://rustup.rs"
