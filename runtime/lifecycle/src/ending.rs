@@ -59,6 +59,7 @@ pub enum Ending {
 }
 
 impl Ending {
+    #[must_use]
     pub fn succeeded() -> Self {
         Self::Succeeded { applied: None }
     }

@@ -175,7 +175,7 @@ impl History {
             }
             Event::CallOutcome { step, attempt, ordinal, call, outcome, note } => {
                 let outcome = Outcome { at: record.at, result: outcome.clone(), note: note.clone() };
-                self.take_outcome(step, *attempt, *ordinal, call.as_ref(), outcome)?;
+                self.take_outcome(step, *attempt, *ordinal, call.as_ref(), &outcome)?;
             }
             Event::StepLog { step, attempt, line, .. } => {
                 let attempt = self.attempt_mut(step, *attempt)?;
@@ -196,7 +196,7 @@ impl History {
         attempt: u32,
         ordinal: u32,
         call: Option<&Call>,
-        outcome: Outcome,
+        outcome: &Outcome,
     ) -> Result<(), String> {
         let calls = &mut self.attempt_mut(step, attempt)?.calls;
         let place = ordinal as usize;

@@ -8,6 +8,7 @@
 pub mod call;
 pub mod decide;
 pub mod digest;
+pub mod document;
 pub mod ending;
 pub mod grant;
 pub mod history;

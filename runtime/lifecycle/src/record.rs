@@ -174,6 +174,9 @@ impl Record {
     }
 
     /// The stored form: JSON without line breaks.
+    ///
+    /// # Panics
+    /// Never: keys of maps in records are strings.
     #[must_use]
     pub fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("records have string keys only")

@@ -1,0 +1,183 @@
+use pintle_lifecycle::document::driver::{HookName, ModeName};
+use pintle_lifecycle::document::{DriverDocument, Problems};
+use pintle_lifecycle::plan::OnFailure;
+
+use crate::edit::{Edit, report};
+
+pub const DRIVER: &str = r#"apiVersion: pintle.dev/v1alpha1
+kind: Driver
+metadata: {name: shop, version: 1.2.0}
+spec:
+  components:
+    - name: server
+      workload: {kind: Process, name: shop-server}
+    - name: task-worker
+      workload: {kind: Process, name: shop-task-worker}
+  content: {type: manifests, manifests: {path: manifests/}}
+  actions:
+    - name: pre_setup
+      hook: setup
+      mode: pre
+      location: "actions.wasm::pre-setup"
+    - name: upgrade
+      hook: upgrade
+      mode: core
+      location: "actions.wasm::upgrade"
+      description: "Stop workers, run migration, restart, verify"
+      timeout: 30m
+      onFailure: Fail
+      retry: {attempts: 2, backoff: 30s}
+      pivot: false
+    - name: look
+      hook: test
+      location: "actions.wasm::look"
+    - name: goodbye
+      hook: delete
+      mode: post
+      location: "actions.wasm::goodbye"
+      onFailure: Continue
+  permissions:
+    components: {stop: [task-worker], start: [task-worker], images: [server]}
+    releases: {set-version: true}
+    jobs: {images: ["registry.example.com/shop/*"], envFrom: [server], apiToken: false}
+    http: {hosts: []}
+    state: true
+  lifecycle: {}
+"#;
+
+const EDITS: &[Edit] = &[
+    // The document as a whole.
+    ("pintle.dev/v1alpha1", "pintle.dev/v1"),
+    ("kind: Driver", "kind: Release"),
+    ("kind: Driver\n", ""),
+    ("metadata: {name: shop, version: 1.2.0}\n", ""),
+    ("name: shop, version", "nmae: shop, version"),
+    ("version: 1.2.0", "version: 1.2"),
+    ("version: 1.2.0", "version: 1.2.0+5"),
+    ("name: shop, version", "name: Shop, version"),
+    ("spec:\n", "spec:\n  actions: []\n"),
+    ("  lifecycle: {}", "---\nkind: Driver"),
+    // Components.
+    ("    - name: task-worker", "    - name: server"),
+    ("    - name: task-worker", "    - label: task-worker"),
+    ("name: shop-task-worker", "name: shop-server"),
+    ("workload: {kind: Process, name: shop-server}", "workload: shop-server"),
+    ("workload: {kind: Process, name: shop-server}", "container: server"),
+    // Content.
+    ("manifests: {path: manifests/}", "manifests: {path: ../manifests}"),
+    ("manifests: {path: manifests/}", "manifests: {path: ''}"),
+    ("manifests: {path: manifests/}", "manifests: {}"),
+    ("manifests: {path: manifests/}", "helm: {path: chart}"),
+    ("content: {type: manifests, manifests: {path: manifests/}}", "content: {type: helm, helm: {path: chart}}"),
+    ("content: {type: manifests, manifests: {path: manifests/}}", "content: {type: manifest}"),
+    ("  content: {type: manifests, manifests: {path: manifests/}}\n", ""),
+    // Actions.
+    ("    - name: upgrade\n", "    - name: pre-setup\n"),
+    ("    - name: upgrade\n", "    - name: pre_setup\n"),
+    ("    - name: upgrade\n", "    - name: up/grade\n"),
+    ("    - name: upgrade\n", "    - title: upgrade\n"),
+    ("hook: setup", "hook: install"),
+    ("hook: setup", "hook: preSync"),
+    ("hook: setup\n", "hook: [setup]\n"),
+    ("mode: core", "mode: during"),
+    ("      mode: core\n", ""),
+    ("mode: post", "mode: core"),
+    ("hook: test", "hook: test\n      mode: pre"),
+    ("actions.wasm::pre-setup", "actions.wasm"),
+    ("actions.wasm::pre-setup", "/lib/actions.wasm::pre-setup"),
+    ("      location: \"actions.wasm::upgrade\"\n", ""),
+    ("timeout: 30m", "timeuot: 30m"),
+    ("timeout: 30m", "timeout: 30"),
+    ("timeout: 30m", "timeout: -30m"),
+    ("timeout: 30m", "timeout: 0s"),
+    ("timeout: 30m", "timeout: half an hour"),
+    ("timeout: 30m", "timeout: 30m\n      if: 'true'"),
+    ("onFailure: Fail", "onFailure: Undo"),
+    ("onFailure: Fail", "onFailure: fail"),
+    ("attempts: 2", "attempts: 0"),
+    ("attempts: 2", "attempts: two"),
+    ("attempts: 2, ", ""),
+    ("backoff: 30s", "backoff: soon"),
+    ("pivot: false", "pivot: no"),
+    ("pivot: false", "pivot: false\n      timeout: 1m"),
+    ("description: \"Stop", "description: \"{{ .x }} Stop"),
+    // Permissions.
+    ("stop: [task-worker]", "stop: [task-workr]"),
+    ("stop: [task-worker]", "stop: [database]"),
+    ("stop: [task-worker]", "stop: task-worker"),
+    ("stop: [task-worker]", "stop: [[task-worker]]"),
+    ("envFrom: [server]", "envFrom: [sever]"),
+    ("envFrom: [server]", "env_from: [server]"),
+    ("images: [server]", "restart: [server]"),
+    ("set-version: true", "setVersion: true"),
+    ("apiToken: false", "apiToken: true"),
+    ("hosts: []", "hosts: [example.com]"),
+    ("state: true", "state: read"),
+    // Hooks of a lifecycle.
+    ("lifecycle: {}", "lifecycle: {preSync: [{name: a, type: Job}, {name: b, type: Pid}, {name: c}]}"),
+    ("lifecycle: {}", "lifecycle:\n    preSync:\n      - type: Action\n        if: 'true'"),
+    ("lifecycle: {}", "lifecycle: {preSink: []}"),
+    // No YAML.
+    ("components: {stop", "components: {{stop"),
+    ("    - name: look", "   - name: look"),
+    ("hook: test", "hook: test: test"),
+    ("hook: test", "hook: *test"),
+    ("hook: test", "hook: !env HOOK"),
+];
+
+fn problems_of(text: &str) -> Problems {
+    let mut problems = Problems::default();
+    DriverDocument::read("driver.yml", text, &mut problems);
+    problems
+}
+
+#[test]
+fn every_mistake_is_told_with_its_line_and_cure() {
+    insta::assert_snapshot!("driver_problems", report(DRIVER, EDITS, problems_of));
+}
+
+#[test]
+fn all_mistakes_are_told_at_once_in_the_order_of_lines() {
+    let mut text = DRIVER.to_owned();
+    for (from, to) in [
+        ("version: 1.2.0", "version: 1.2"),
+        ("name: shop-task-worker", "name: shop-server"),
+        ("hook: setup", "hook: install"),
+        ("timeout: 30m", "timeout: -30m"),
+        ("pivot: false", "pivto: false"),
+        ("stop: [task-worker]", "stop: [database]"),
+        ("lifecycle: {}", "lifecycle: {preSync: [{type: Job}]}"),
+    ] {
+        text = text.replace(from, to);
+    }
+    let lines: Vec<u32> = problems_of(&text).iter().map(|problem| problem.place.line).collect();
+    assert_eq!(lines, [3, 9, 13, 21, 24, 34, 39]);
+}
+
+#[test]
+fn an_empty_file_and_a_list_are_no_driver() {
+    for (text, message) in
+        [("", "the file is empty"), ("# nothing\n", "the file is empty"), ("- 1\n", "expected a map"), ("x", "a map")]
+    {
+        let problems = problems_of(text).to_string();
+        assert!(problems.starts_with("driver.yml:1:1: ") && problems.contains(message), "{text:?}: {problems}");
+    }
+}
+
+#[test]
+fn a_driver_reads_as_it_is_written() {
+    let mut problems = Problems::default();
+    let driver = DriverDocument::read("driver.yml", DRIVER, &mut problems).unwrap();
+    problems.check().unwrap();
+    assert_eq!((driver.metadata.name.as_str(), driver.metadata.version.as_str()), ("shop", "1.2.0"));
+    assert_eq!(driver.modules(), ["actions.wasm"]);
+    let upgrade = driver.actions_of(HookName::Upgrade, ModeName::Core).next().unwrap();
+    assert_eq!(upgrade.timeout_ms, Some(1_800_000));
+    assert_eq!((upgrade.retry.attempts, upgrade.retry.backoff_ms), (2, 30_000));
+    assert_eq!(upgrade.on_failure, OnFailure::Fail);
+    assert_eq!((upgrade.location.place.line, upgrade.location.place.column), (19, 17));
+    let setup = driver.actions_of(HookName::Setup, ModeName::Pre).next().unwrap();
+    assert_eq!((setup.step_name().as_str(), setup.retry.attempts, setup.timeout_ms), ("pre-setup", 1, None));
+    assert_eq!(driver.spec.actions[3].on_failure, OnFailure::Continue);
+    insta::assert_snapshot!("driver_as_json", serde_json::to_string_pretty(&driver).unwrap());
+}
