@@ -11,13 +11,11 @@ use crate::{
     workspace::{self, Workspace},
 };
 
-/// What is also checked as it is compiled for actions.
-const GUESTS: [&str; 2] = ["pintle-sdk", "shop-actions"];
-
 pub fn run(workspace: &Workspace) -> Result<ExitCode> {
     wasm_target::add_if_missing()?;
     let mut guests = workspace.cargo(["clippy", "--target", wasm_target::NAME]);
-    guests.args(GUESTS.iter().flat_map(|package| ["--package", package])).args(["--", "-D", "warnings"]);
+    guests.args(workspace.guests().flat_map(|package| ["--package", package]));
+    guests.args(["--package", "pintle-sdk", "--", "-D", "warnings"]);
     let mut documentation = workspace.cargo(["doc", "--workspace", "--no-deps", "--document-private-items"]);
     documentation.env("RUSTDOCFLAGS", "-D warnings");
     let mut checks = vec![

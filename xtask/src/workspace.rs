@@ -20,6 +20,7 @@ const ACTION_PROFILE: &str = "action";
 pub struct Workspace {
     root: PathBuf,
     target: PathBuf,
+    guests: Vec<String>,
 }
 
 impl Workspace {
@@ -30,11 +31,17 @@ impl Workspace {
         ask.args(["metadata", "--no-deps", "--format-version", "1"]);
         let answer: Value = serde_json::from_slice(&read(&mut ask)?).context("cargo metadata did not print JSON")?;
         let target = answer["target_directory"].as_str().context("cargo metadata names no target directory")?;
-        Ok(Self { target: target.into(), root })
+        let guests = answer["packages"].as_array().into_iter().flatten().filter_map(guest).collect();
+        Ok(Self { target: target.into(), root, guests })
     }
 
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The packages that are modules of actions.
+    pub fn guests(&self) -> impl Iterator<Item = &str> {
+        self.guests.iter().map(String::as_str)
     }
 
     /// A program of the dev profile, which the demo and the tests share.
@@ -77,6 +84,14 @@ impl Workspace {
         }
         run(&mut command)
     }
+}
+
+/// The name of a package that cargo builds as a library of C type: for this machine that would be a `.so`, and we have none.
+fn guest(package: &Value) -> Option<String> {
+    let targets = package["targets"].as_array()?;
+    let is_guest =
+        targets.iter().filter_map(|target| target["crate_types"].as_array()).flatten().any(|kind| kind == "cdylib");
+    is_guest.then(|| package["name"].as_str().map(str::to_owned))?
 }
 
 fn cargo_in(root: &Path) -> Command {
