@@ -9,6 +9,7 @@ pub mod leftovers;
 pub mod names;
 pub mod packages;
 pub mod purity;
+pub mod references;
 pub mod rooms;
 pub mod shared_build;
 pub mod sizes;

@@ -10,9 +10,18 @@ pub struct Package {
     pub name: String,
     /// Its manifest, from the root of the repository.
     pub path: String,
-    /// What it depends on, in the order of the manifest: for the build, for tests and on any target, too.
-    pub dependencies: Vec<String>,
+    /// What it depends on: for the build, for tests and on any target, too.
+    pub dependencies: Vec<Dependency>,
     manifest: Table,
+}
+
+/// What a package depends on.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Dependency {
+    /// Its real name, not the one that it is given.
+    pub name: String,
+    /// Whether only tests have it.
+    pub is_for_tests: bool,
 }
 
 /// Tables that name dependencies, at the top of a manifest or of one `target`.
@@ -42,15 +51,19 @@ pub fn read(files: &[File]) -> Result<Vec<Package>, String> {
     Ok(manifests.into_iter().filter_map(package).collect())
 }
 
-fn dependencies_of<'n>(manifest: &Table, renamed: &impl Fn(&str) -> Option<&'n str>) -> Vec<String> {
+fn dependencies_of<'n>(manifest: &Table, renamed: &impl Fn(&str) -> Option<&'n str>) -> Vec<Dependency> {
     let targets = manifest.get("target").and_then(Value::as_table).into_iter().flat_map(Table::values);
-    let scopes = std::iter::once(manifest).chain(targets.filter_map(Value::as_table));
-    let tables = scopes.flat_map(|scope| DEPENDENCIES.into_iter().filter_map(|key| scope.get(key)?.as_table()));
-    let name = |(key, value): (&String, &Value)| {
-        let own = value.get("package").and_then(Value::as_str);
-        own.or_else(|| renamed(key)).unwrap_or(key).to_owned()
-    };
-    tables.flat_map(|table| table.iter().map(name).collect::<Vec<_>>()).collect()
+    let mut dependencies = Vec::new();
+    for scope in std::iter::once(manifest).chain(targets.filter_map(Value::as_table)) {
+        for kind in DEPENDENCIES {
+            for (key, value) in scope.get(kind).and_then(Value::as_table).into_iter().flatten() {
+                let own = value.get("package").and_then(Value::as_str);
+                let name = own.or_else(|| renamed(key)).unwrap_or(key).to_owned();
+                dependencies.push(Dependency { name, is_for_tests: kind == "dev-dependencies" });
+            }
+        }
+    }
+    dependencies
 }
 
 /// Packages that do not inherit what is the same for all.
@@ -102,9 +115,10 @@ mod tests {
                         [target.'cfg(unix)'.dependencies]\ne = \"1\"\n";
         let packages = read(&[File::sample("Cargo.toml", root), File::sample("a/Cargo.toml", manifest)]).unwrap();
         assert_eq!(packages.len(), 1);
-        let mut dependencies = packages[0].dependencies.clone();
-        dependencies.sort();
-        assert_eq!(dependencies, ["b", "c", "e", "real-d", "sled"]);
+        let mut dependencies: Vec<_> =
+            packages[0].dependencies.iter().map(|found| (found.name.as_str(), found.is_for_tests)).collect();
+        dependencies.sort_unstable();
+        assert_eq!(dependencies, [("b", false), ("c", true), ("e", false), ("real-d", false), ("sled", false)]);
     }
 
     #[test]

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Finding, packages::Package};
+use crate::{
+    Finding,
+    packages::{Dependency, Package},
+};
 
 /// A room and the rooms that it may use.
 const ROOMS: [(&str, &[&str]); 5] = [
@@ -15,6 +18,9 @@ const ROOMS: [(&str, &[&str]); 5] = [
 
 /// Packages of ours that are no rooms and that a room may use.
 const OPEN_TO_ROOMS: [&str; 1] = ["pintle-image"];
+
+/// Packages of ours that only the tests of a room may use.
+const OPEN_TO_TESTS: [&str; 1] = ["guest-artifacts"];
 
 /// Foreign packages by the beginning of their names, and the only room that may use them.
 const ONE_ROOM: [(&str, &str); 5] = [
@@ -51,9 +57,11 @@ pub fn check(packages: &[Package]) -> Vec<Finding> {
     findings
 }
 
-fn wrong_in_room(room: &str, allowed: &[&str], dependency: &str, ours: &[&str]) -> Option<String> {
+fn wrong_in_room(room: &str, allowed: &[&str], dependency: &Dependency, ours: &[&str]) -> Option<String> {
+    let is_open_to_tests = dependency.is_for_tests && OPEN_TO_TESTS.contains(&dependency.name.as_str());
+    let dependency = dependency.name.as_str();
     let is_open = allowed.contains(&dependency) || OPEN_TO_ROOMS.contains(&dependency);
-    if ours.contains(&dependency) && !is_open {
+    if ours.contains(&dependency) && !is_open && !is_open_to_tests {
         return Some(format!("{room} may not use {dependency}: {} → {{{}}}", room, allowed.join(", ")));
     }
     if room == "pintle-lifecycle" && NOT_PURE.iter().any(|name| is_of(dependency, name)) {
@@ -73,14 +81,15 @@ fn goes_round(name: &str, packages: &[Package]) -> bool {
     let by_name: BTreeMap<_, _> = packages.iter().map(|package| (package.name.as_str(), package)).collect();
     let next = |name: &str| by_name.get(name).map_or(&[][..], |package| &package.dependencies);
     let mut reached: Vec<&str> = Vec::new();
-    let mut open: Vec<&str> = next(name).iter().map(String::as_str).collect();
+    let names = |name| next(name).iter().map(|dependency| dependency.name.as_str());
+    let mut open: Vec<&str> = names(name).collect();
     while let Some(dependency) = open.pop() {
         if dependency == name {
             return true;
         }
         if !reached.contains(&dependency) {
             reached.push(dependency);
-            open.extend(next(dependency).iter().map(String::as_str));
+            open.extend(names(dependency));
         }
     }
     false
@@ -105,7 +114,7 @@ mod tests {
             manifest(name, &tables.join("\n"))
         });
         let mut files: Vec<_> = room_files.collect();
-        files.extend([manifest("pintle-sdk", ""), manifest("pintle-image", "")]);
+        files.extend(["pintle-sdk", "pintle-image", "guest-artifacts"].map(|name| manifest(name, "")));
         check(&packages::read(&files).unwrap()).iter().map(ToString::to_string).collect()
     }
 
@@ -127,6 +136,12 @@ mod tests {
         }
         assert_eq!(found("pintle-journal", "dependencies", "pintle-platform").len(), 1);
         assert_eq!(found("pintle-platform", "dependencies", "pintle-sdk").len(), 1);
+    }
+
+    #[test]
+    fn some_packages_are_open_to_tests_alone() {
+        assert_eq!(found("pintle-sandbox", "dev-dependencies", "guest-artifacts"), [""; 0]);
+        assert_eq!(found("pintle-sandbox", "dependencies", "guest-artifacts").len(), 1);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::{
 use tidy::{
     Finding, copies, first_lines, leftovers, names,
     packages::{self, Package},
-    purity, rooms, shared_build, sizes,
+    purity, references, rooms, shared_build, sizes,
     tree::{self, File},
 };
 
@@ -84,6 +84,11 @@ fn nothing_is_left_over() {
 #[test]
 fn lifecycle_is_pure() {
     assert_tidy(&purity::check(files()));
+}
+
+#[test]
+fn documents_refer_to_what_is_there() {
+    assert_tidy(&references::check(files()));
 }
 
 #[test]
