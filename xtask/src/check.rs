@@ -56,7 +56,7 @@ fn add_dependency_checks(
     }
     checks.push(("cargo deny", workspace.cargo(["deny", "check", "bans", "licenses", "sources"])));
     if succeeds(&["deny", "fetch", "db"]) {
-        checks.push(("cargo deny, advisories", workspace.cargo(["deny", "check", "--disable-fetch", "advisories"])));
+        checks.push(("cargo deny, advisories", workspace.cargo(["deny", "--offline", "check", "advisories"])));
         Vec::new()
     } else {
         vec![("advisories", "their database cannot be fetched from here (a git repository on github.com)")]
