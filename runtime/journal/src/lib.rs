@@ -6,8 +6,15 @@
 
 pub mod change_log;
 pub mod clock;
+mod index;
 pub mod journal;
+mod log;
 pub mod memory;
+pub mod store;
 mod views;
 
+pub use log::LogError;
+pub use log::position::Position;
+pub use log::recover::TornTail;
 pub use memory::MemoryJournal;
+pub use store::{Acknowledge, IndexState, OpenError, OpenReport, Store, StoreOptions};

@@ -47,7 +47,9 @@ pub(crate) fn check_next(next: u64, record: &Record) -> Result<(), JournalError>
     }
     match (&record.event, seq) {
         (Event::ChangeOpened { .. }, 0) => Ok(()),
-        (Event::ChangeOpened { .. }, _) => Err(JournalError::Unfit { change, seq, problem: "the change is open already" }),
+        (Event::ChangeOpened { .. }, _) => {
+            Err(JournalError::Unfit { change, seq, problem: "the change is open already" })
+        }
         (_, 0) => Err(JournalError::Unfit { change, seq, problem: "a change starts with its plan" }),
         _ => Ok(()),
     }
@@ -185,6 +187,8 @@ impl<P: Clone> Views<P> {
 
     /// All of the state: uid, key and the record that put the value.
     pub(crate) fn states(&self) -> impl Iterator<Item = (&str, &str, &P)> {
-        self.state.iter().flat_map(|(uid, keys)| keys.iter().map(move |(key, place)| (uid.as_str(), key.as_str(), place)))
+        self.state
+            .iter()
+            .flat_map(|(uid, keys)| keys.iter().map(move |(key, place)| (uid.as_str(), key.as_str(), place)))
     }
 }

@@ -1,0 +1,270 @@
+//! The writing side of the index: takes records in, keeps the views of what changes in memory, and puts them into sled in one
+//! batch for many groups. What is not there yet after a crash is taken from the log again.
+
+use std::collections::HashMap;
+
+use pintle_lifecycle::ids::{ChangeKey, ReleaseKey};
+use pintle_lifecycle::record::Record;
+use pintle_lifecycle::view::ReleaseView;
+
+use super::{Index, IndexError, IndexedChange, Mark, keys, open::guarded};
+use crate::journal::JournalError;
+use crate::log::position::Place;
+use crate::views::{ChangeFold, StateEdit, Views, check_next, state_edit};
+
+/// So many changes stay in memory even if nothing happens in them.
+const KEPT: usize = 4_096;
+/// Keys in one batch where there are many: readers wait while one is applied.
+const BATCH: usize = 1_024;
+/// Places in one entry: bounds its size to 6 KiB.
+const PLACES: usize = 512;
+
+/// What was taken in and is not in sled yet, and the views that go on changing.
+#[derive(Debug, Default)]
+pub(crate) struct IndexFold {
+    changes: HashMap<ChangeKey, Kept>,
+    releases: HashMap<ReleaseKey, KeptRelease>,
+    state: HashMap<(String, String), Option<Place>>,
+    /// Changes and releases that the next batch has, each once.
+    touched: Vec<ChangeKey>,
+    touched_releases: Vec<ReleaseKey>,
+    /// Records that the next batch has.
+    pending: usize,
+    pending_bytes: usize,
+    newest_format: u16,
+}
+
+#[derive(Debug)]
+struct Kept {
+    change: IndexedChange,
+    /// Places that the next batch has.
+    fresh: Vec<Place>,
+    /// Whether sled lists it as open.
+    listed: bool,
+}
+
+#[derive(Debug, Default)]
+struct KeptRelease {
+    view: Option<ReleaseView>,
+    touched: bool,
+}
+
+/// Why a record was not taken in.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FoldError {
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    #[error(transparent)]
+    Record(#[from] JournalError),
+}
+
+impl IndexFold {
+    /// Number of the next record of a change; 0 where there is no such change.
+    pub(crate) fn next(&mut self, index: &Index, change: &ChangeKey) -> Result<u64, IndexError> {
+        Ok(self.load(index, change)?.map_or(0, |kept| kept.change.fold.view.records))
+    }
+
+    /// Takes in a record that lies at `place`.
+    ///
+    /// # Errors
+    /// Where it is not the next of its change, or the index cannot be read.
+    pub(crate) fn take(&mut self, index: &Index, record: &Record, place: Place) -> Result<(), FoldError> {
+        let next = self.next(index, &record.change)?;
+        check_next(next, record)?;
+        if let Some(fold) = ChangeFold::open(record) {
+            let change = IndexedChange { fold, opened: place.at };
+            self.changes.insert(record.change.clone(), Kept { change, fresh: Vec::new(), listed: false });
+        }
+        let Some(kept) = self.changes.get_mut(&record.change) else { return Ok(()) };
+        if next > 0 {
+            kept.change.fold.view.apply(record);
+        }
+        if kept.fresh.is_empty() {
+            self.touched.push(record.change.clone());
+        }
+        kept.fresh.push(place);
+        if let Some(edit) = state_edit(record) {
+            let (key, value) = match edit {
+                StateEdit::Put(key) => (key, Some(place)),
+                StateEdit::Delete(key) => (key, None),
+            };
+            self.state.insert((kept.change.fold.uid.clone(), key.to_owned()), value);
+        }
+        self.take_release(index, record)?;
+        self.pending += 1;
+        self.pending_bytes += place.len as usize;
+        self.newest_format = self.newest_format.max(u16::try_from(record.v).unwrap_or(u16::MAX));
+        Ok(())
+    }
+
+    fn take_release(&mut self, index: &Index, record: &Record) -> Result<(), IndexError> {
+        let key = &record.change.release;
+        if !self.releases.contains_key(key) {
+            let view = index.release(key)?;
+            self.releases.insert(key.clone(), KeptRelease { view, touched: false });
+        }
+        let Some(kept) = self.releases.get_mut(key) else { return Ok(()) };
+        kept.view = ReleaseView::after(kept.view.take(), record);
+        if !std::mem::replace(&mut kept.touched, true) {
+            self.touched_releases.push(key.clone());
+        }
+        Ok(())
+    }
+
+    /// Records and their bytes that wait for the next batch.
+    pub(crate) fn pending(&self) -> (usize, usize) {
+        (self.pending, self.pending_bytes)
+    }
+
+    /// Puts everything that was taken in into sled, together with how far that is.
+    ///
+    /// # Errors
+    /// Where sled fails. Final: the index is not used any more.
+    pub(crate) fn settle(&mut self, index: &Index, mark: &mut Mark) -> Result<(), IndexError> {
+        if self.pending == 0 {
+            return Ok(());
+        }
+        mark.format = mark.format.max(self.newest_format);
+        let mut batch = Edits::default();
+        for change in &self.touched {
+            if let Some(kept) = self.changes.get_mut(change) {
+                batch.change(change, kept)?;
+            }
+        }
+        for release in &self.touched_releases {
+            if let Some(kept) = self.releases.get_mut(release)
+                && let Some(view) = &kept.view
+            {
+                batch.put(keys::release(release), json(view)?);
+                kept.touched = false;
+            }
+        }
+        for ((uid, key), place) in self.state.drain() {
+            match place {
+                Some(place) => batch.put(keys::state(&uid, &key), place.encode().to_vec()),
+                None => batch.remove(keys::state(&uid, &key)),
+            }
+        }
+        batch.put(keys::MARK.to_vec(), mark.bytes());
+        batch.apply(index)?;
+        self.pending = 0;
+        self.pending_bytes = 0;
+        self.forget();
+        Ok(())
+    }
+
+    /// Lets go of what did not change lately where there is much of it. Ended changes go at once.
+    fn forget(&mut self) {
+        let touched = std::mem::take(&mut self.touched);
+        let releases = std::mem::take(&mut self.touched_releases);
+        for change in &touched {
+            if self.changes.get(change).is_some_and(|kept| !kept.change.fold.is_open()) {
+                self.changes.remove(change);
+            }
+        }
+        if self.changes.len() > KEPT {
+            let mut all = std::mem::take(&mut self.changes);
+            self.changes = touched.into_iter().filter_map(|key| all.remove_entry(&key)).collect();
+        }
+        if self.releases.len() > KEPT {
+            let mut all = std::mem::take(&mut self.releases);
+            self.releases = releases.into_iter().filter_map(|key| all.remove_entry(&key)).collect();
+        }
+    }
+
+    fn load(&mut self, index: &Index, change: &ChangeKey) -> Result<Option<&Kept>, IndexError> {
+        if !self.changes.contains_key(change) {
+            let Some(indexed) = index.change(change)? else { return Ok(None) };
+            let listed = indexed.fold.is_open();
+            self.changes.insert(change.clone(), Kept { change: indexed, fresh: Vec::new(), listed });
+        }
+        Ok(self.changes.get(change))
+    }
+}
+
+/// Fills an empty index with views that were kept in memory so far.
+///
+/// # Errors
+/// Where sled fails. A part of it may be there then; its mark still says that nothing is.
+pub(crate) fn fill(index: &Index, views: &Views<Place>, mark: &Mark) -> Result<(), IndexError> {
+    let mut batch = Edits::default();
+    for change in views.order() {
+        let Some(kept) = views.kept(change) else { continue };
+        let indexed = IndexedChange { fold: kept.fold.clone(), opened: kept.records[0].at };
+        batch.change(change, &mut Kept { change: indexed, fresh: kept.records.clone(), listed: false })?;
+        batch = batch.apply_if_long(index)?;
+    }
+    for release in views.releases() {
+        batch.put(keys::release(&release.key), json(release)?);
+        batch = batch.apply_if_long(index)?;
+    }
+    for (uid, key, place) in views.states() {
+        batch.put(keys::state(uid, key), place.encode().to_vec());
+        batch = batch.apply_if_long(index)?;
+    }
+    batch.put(keys::MARK.to_vec(), mark.bytes());
+    batch.apply(index)
+}
+
+/// One batch.
+#[derive(Default)]
+struct Edits {
+    batch: sled::Batch,
+    keys: usize,
+}
+
+impl Edits {
+    fn change(&mut self, change: &ChangeKey, kept: &mut Kept) -> Result<(), IndexError> {
+        let first = kept.change.fold.view.records - kept.fresh.len() as u64;
+        for (places, seq) in kept.fresh.chunks(PLACES).zip((first..).step_by(PLACES)) {
+            let bytes: Vec<u8> = places.iter().flat_map(|place| place.encode()).collect();
+            self.put(keys::places(change, seq), bytes);
+        }
+        let opening = keys::opening(kept.change.opened);
+        if first == 0 {
+            self.put(opening.clone(), json(change)?);
+        }
+        let open = kept.change.fold.is_open();
+        if open != kept.listed {
+            if open {
+                self.put(keys::open(change), opening)
+            } else {
+                self.remove(keys::open(change))
+            }
+            kept.listed = open;
+        }
+        self.put(keys::change(change), json(&kept.change)?);
+        kept.fresh.clear();
+        Ok(())
+    }
+
+    fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
+        self.batch.insert(key, value);
+        self.keys += 1;
+    }
+
+    fn remove(&mut self, key: Vec<u8>) {
+        self.batch.remove(key);
+        self.keys += 1;
+    }
+
+    fn apply_if_long(self, index: &Index) -> Result<Self, IndexError> {
+        if self.keys < BATCH {
+            return Ok(self);
+        }
+        self.apply(index).map(|()| Self::default())
+    }
+
+    fn apply(self, index: &Index) -> Result<(), IndexError> {
+        guarded(|| Ok(index.db.apply_batch(self.batch)?))?;
+        // Else sled never frees the pages that were replaced: gigabytes after some hundred thousand records.
+        for _ in 0..self.keys * 2 / 32 + 2 {
+            crossbeam_epoch::pin().flush();
+        }
+        Ok(())
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> Result<Vec<u8>, IndexError> {
+    serde_json::to_vec(value).map_err(|error| IndexError::new(error.to_string()))
+}

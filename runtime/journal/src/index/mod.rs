@@ -1,0 +1,69 @@
+//! The index: views and places of records, for reads that do not walk through the log. It is derived from the log and
+//! disposable: whatever is wrong with it, it is moved away and made again. Only this folder names sled.
+//!
+//! It says where records lie and repeats none of them, so that it stays small and quick beside the log.
+
+pub(crate) mod fold;
+mod keys;
+pub(crate) mod open;
+mod read;
+
+use serde::{Deserialize, Serialize};
+
+use crate::journal::JournalError;
+use crate::log::position::Position;
+use crate::views::ChangeFold;
+
+/// An index that is open.
+#[derive(Debug)]
+pub(crate) struct Index {
+    db: sled::Db,
+}
+
+/// A change as sled keeps it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct IndexedChange {
+    pub fold: ChangeFold,
+    /// Where its first record lies: changes are listed in that order.
+    pub opened: Position,
+}
+
+/// How far the log is taken in: in the same batch as what was taken in last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Mark {
+    /// The store whose log it is, as hex digits.
+    pub store: String,
+    /// Number of the last group that is in the index; 0 where there is none.
+    pub group: u64,
+    /// Where that group starts.
+    pub at: Position,
+    /// The newest format of a record that is in the index.
+    pub format: u16,
+}
+
+/// What is wrong with an index. The cure is always the same: make it again from the log.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
+pub struct IndexError {
+    problem: String,
+}
+
+impl IndexError {
+    pub(crate) fn new(problem: impl Into<String>) -> Self {
+        Self { problem: problem.into() }
+    }
+}
+
+impl From<sled::Error> for IndexError {
+    fn from(error: sled::Error) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl From<IndexError> for JournalError {
+    fn from(error: IndexError) -> Self {
+        Self::Damaged {
+            problem: format!("its index fails: {error}; the next start makes a new one from the log, nothing is lost"),
+        }
+    }
+}

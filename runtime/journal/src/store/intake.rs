@@ -1,0 +1,146 @@
+//! Takes acknowledged records into the views, wherever those are kept: in memory while the log is short, in the index later. The
+//! writer and the replay at open both go through here.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock, RwLockReadGuard};
+
+use pintle_lifecycle::ids::ChangeKey;
+use pintle_lifecycle::record::Record;
+
+use crate::index::fold::{FoldError, IndexFold, fill};
+use crate::index::{Index, IndexError, Mark, open};
+use crate::log::position::{Place, Position};
+use crate::log::segment::StoreId;
+use crate::views::Views;
+
+/// Records or bytes that may wait for one batch of the index: bounds what is replayed after a crash.
+const PENDING_RECORDS: usize = 2_048;
+const PENDING_BYTES: usize = 4 << 20;
+
+/// The views that reads look at.
+#[derive(Debug)]
+pub(crate) enum Shelf {
+    Memory(Views<Place>),
+    Index(Index),
+}
+
+/// The writing side of the shelf.
+pub(super) struct Intake {
+    store: PathBuf,
+    id: StoreId,
+    shelf: Arc<RwLock<Shelf>>,
+    fold: IndexFold,
+    mark: Mark,
+    /// Bytes of records that are kept track of in memory.
+    bytes: usize,
+    index_from_bytes: usize,
+}
+
+impl Intake {
+    /// Views in memory, of nothing yet.
+    pub(super) fn in_memory(store: &Path, id: StoreId, index_from_bytes: usize) -> Self {
+        let mark = Mark { store: id.hex(), group: 0, at: Position { segment: 0, offset: 0 }, format: 0 };
+        let shelf = Shelf::Memory(Views::default());
+        Self::of(store, id, shelf, mark, index_from_bytes)
+    }
+
+    /// Goes on with an index.
+    pub(super) fn with_index(store: &Path, id: StoreId, index: Index, mark: Mark) -> Self {
+        Self::of(store, id, Shelf::Index(index), mark, 0)
+    }
+
+    fn of(store: &Path, id: StoreId, shelf: Shelf, mark: Mark, index_from_bytes: usize) -> Self {
+        Self {
+            store: store.to_owned(),
+            id,
+            shelf: Arc::new(RwLock::new(shelf)),
+            fold: IndexFold::default(),
+            mark,
+            bytes: 0,
+            index_from_bytes,
+        }
+    }
+
+    pub(super) fn shelf(&self) -> &Arc<RwLock<Shelf>> {
+        &self.shelf
+    }
+
+    /// Whether the views are in memory only.
+    pub(super) fn is_in_memory(&self) -> bool {
+        matches!(*read(&self.shelf), Shelf::Memory(_))
+    }
+
+    /// Number of the next record of a change.
+    pub(super) fn next(&mut self, change: &ChangeKey) -> Result<u64, IndexError> {
+        match &*read(&self.shelf) {
+            Shelf::Memory(views) => Ok(views.next(change)),
+            Shelf::Index(index) => self.fold.next(index, change),
+        }
+    }
+
+    /// Takes in the records of a group, which lies at `at`.
+    ///
+    /// # Errors
+    /// Where a record is not the next of its change, or the index fails.
+    pub(super) fn take<'a>(
+        &mut self,
+        at: Position,
+        number: u64,
+        records: impl IntoIterator<Item = (&'a Record, Place)>,
+    ) -> Result<(), FoldError> {
+        if self.is_in_memory() {
+            let mut guard = self.shelf.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if let Shelf::Memory(views) = &mut *guard {
+                for (record, place) in records {
+                    views.take(record, place)?;
+                    self.bytes += place.len as usize;
+                }
+            }
+        } else if let Shelf::Index(index) = &*read(&self.shelf) {
+            for (record, place) in records {
+                self.fold.take(index, record, place)?;
+            }
+        }
+        self.mark.group = number;
+        self.mark.at = at;
+        Ok(())
+    }
+
+    /// Puts into the index what has gathered, if it is much.
+    ///
+    /// # Errors
+    /// Where the index fails.
+    pub(super) fn settle_if_due(&mut self) -> Result<(), IndexError> {
+        if self.is_in_memory() {
+            return if self.bytes < self.index_from_bytes { Ok(()) } else { self.move_to_index() };
+        }
+        let (records, bytes) = self.fold.pending();
+        if records < PENDING_RECORDS && bytes < PENDING_BYTES { Ok(()) } else { self.settle() }
+    }
+
+    /// Puts everything into the index, where there is one, so that reads see it.
+    ///
+    /// # Errors
+    /// Where the index fails.
+    pub(super) fn settle(&mut self) -> Result<(), IndexError> {
+        match &*read(&self.shelf) {
+            Shelf::Memory(_) => Ok(()),
+            Shelf::Index(index) => self.fold.settle(index, &mut self.mark),
+        }
+    }
+
+    fn move_to_index(&mut self) -> Result<(), IndexError> {
+        let (index, _) = open::create(&self.store, self.id)?;
+        if let Shelf::Memory(views) = &*read(&self.shelf) {
+            open::guarded(|| fill(&index, views, &self.mark))?;
+        }
+        *self.shelf.write().unwrap_or_else(std::sync::PoisonError::into_inner) = Shelf::Index(index);
+        self.bytes = 0;
+        Ok(())
+    }
+}
+
+/// Looks at the shelf. A writer that panicked has left it whole: it is changed record by record, or replaced.
+pub(super) fn read(shelf: &RwLock<Shelf>) -> RwLockReadGuard<'_, Shelf> {
+    shelf.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

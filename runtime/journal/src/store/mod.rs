@@ -1,0 +1,244 @@
+//! The store on this machine's disk: one process writes it, the log is the truth, and what was acknowledged is on the disk.
+
+pub(crate) mod intake;
+pub(crate) mod lock;
+mod open;
+mod options;
+mod queue;
+mod replay;
+mod room;
+mod writer;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, RwLock};
+use std::thread::JoinHandle;
+
+use async_trait::async_trait;
+use pintle_lifecycle::ids::{ChangeKey, ReleaseKey};
+use pintle_lifecycle::record::Record;
+use pintle_lifecycle::view::{ChangeView, ReleaseView};
+use tokio::sync::oneshot;
+
+pub use lock::Holder;
+pub use options::{Acknowledge, IndexState, OpenError, OpenReport, StoreOptions};
+
+use crate::journal::{ChangeQuery, Journal, JournalError, Receipt};
+use crate::log::frame::{Frame, MAX_RECORD};
+use crate::log::places::Places;
+use crate::views::state_value;
+use intake::{Shelf, read};
+use queue::{Append, Item, Queue};
+use room::Room;
+
+/// The journal on the disk of this machine. Dropping it writes what is queued and gives the store free.
+#[derive(Debug)]
+pub struct Store {
+    shared: Arc<Shared>,
+    writer: Option<JoinHandle<()>>,
+    report: OpenReport,
+}
+
+/// What the writer and reads have in common. Fields are dropped in order: the lock must be the last.
+#[derive(Debug)]
+struct Shared {
+    dir: PathBuf,
+    queue: Queue,
+    shelf: Arc<RwLock<Shelf>>,
+    places: Places,
+    room: Room,
+    /// Why nothing can be written any more.
+    trouble: OnceLock<String>,
+    index_failed: AtomicBool,
+    /// Items of the queue, counted from the start, whose records reads can see.
+    settled: AtomicU64,
+    _lock: File,
+}
+
+impl Store {
+    /// Opens the store in `dir`, or makes one there. Blocks: reads the end of the log, and all of it where the index is not fit.
+    ///
+    /// # Errors
+    /// [`OpenError::InUse`] where another process writes it; damage, a newer format, a disk that cannot be written.
+    pub fn open(dir: &Path, options: &StoreOptions) -> Result<Self, OpenError> {
+        open::open(dir, options, Arc::new(crate::log::disk::RealDisk))
+    }
+
+    /// What was found and done when it was opened.
+    #[must_use]
+    pub fn report(&self) -> &OpenReport {
+        &self.report
+    }
+
+    /// The folder of the store.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.shared.dir
+    }
+
+    /// Whether there is room on the disk for a new change. [`Journal::append`] asks the same for each record that opens one.
+    ///
+    /// # Errors
+    /// [`JournalError::NoRoom`] with what is free and what is wanted.
+    pub fn room(&self) -> Result<(), JournalError> {
+        self.shared.room.check()
+    }
+
+    /// Runs `look` on a thread that may block, when everything queued before can be read.
+    async fn read<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Shared) -> Result<T, JournalError> + Send + 'static,
+    ) -> Result<T, JournalError> {
+        if self.shared.settled.load(Ordering::Acquire) < self.shared.queue.pushed() {
+            let (sender, settled) = oneshot::channel();
+            if self.shared.queue.push(Item::Settle(sender)).is_ok() && settled.await.is_err() {
+                return Err(JournalError::Closed);
+            }
+        }
+        let shared = Arc::clone(&self.shared);
+        let looked = tokio::task::spawn_blocking(move || look(&shared)).await;
+        looked.unwrap_or_else(|error| Err(JournalError::Damaged { problem: format!("reading it failed: {error}") }))
+    }
+
+    fn encode(&self, records: &[Record]) -> Result<Vec<u8>, JournalError> {
+        let mut frames = Vec::with_capacity(records.len() * 512);
+        for record in records {
+            if record.seq == 0 {
+                self.room()?;
+            }
+            let payload = record.to_json();
+            if payload.len() > MAX_RECORD {
+                return Err(JournalError::TooLarge {
+                    change: record.change.clone(),
+                    seq: record.seq,
+                    bytes: payload.len(),
+                    limit: MAX_RECORD,
+                });
+            }
+            let format = u16::try_from(record.v).unwrap_or(u16::MAX);
+            Frame { format, payload: &payload }.encode(&mut frames);
+        }
+        Ok(frames)
+    }
+}
+
+#[async_trait]
+impl Journal for Store {
+    /// Blocks for the time of a sync where very much is queued already.
+    fn append(&self, records: Vec<Record>) -> Receipt {
+        if let Some(trouble) = self.trouble() {
+            return Receipt::ready(Err(JournalError::Write(trouble)));
+        }
+        if records.is_empty() {
+            return Receipt::ready(Ok(()));
+        }
+        let frames = match self.encode(&records) {
+            Ok(frames) => frames,
+            Err(error) => return Receipt::ready(Err(error)),
+        };
+        let (done, receipt) = Receipt::waiting();
+        match self.shared.queue.push(Item::Append(Append { records, frames, done: Some(done) })) {
+            Ok(()) => receipt,
+            Err(_) => Receipt::ready(Err(JournalError::Closed)),
+        }
+    }
+
+    async fn records(&self, change: &ChangeKey) -> Result<Vec<Record>, JournalError> {
+        let change = change.clone();
+        self.read(move |shared| {
+            let places = match &*read(&shared.shelf) {
+                Shelf::Memory(views) => views.records(&change).to_vec(),
+                Shelf::Index(index) => index.places(&change)?,
+            };
+            places.into_iter().map(|place| Ok(shared.places.record(place)?)).collect()
+        })
+        .await
+    }
+
+    async fn change(&self, change: &ChangeKey) -> Result<Option<ChangeView>, JournalError> {
+        let change = change.clone();
+        self.read(move |shared| match &*read(&shared.shelf) {
+            Shelf::Memory(views) => Ok(views.change(&change).cloned()),
+            Shelf::Index(index) => Ok(index.change(&change)?.map(|change| change.fold.view)),
+        })
+        .await
+    }
+
+    async fn changes(&self, query: ChangeQuery) -> Result<Vec<ChangeView>, JournalError> {
+        self.read(move |shared| match &*read(&shared.shelf) {
+            Shelf::Memory(views) => Ok(views.changes(&query)),
+            Shelf::Index(index) => Ok(index.changes(&query)?),
+        })
+        .await
+    }
+
+    async fn release(&self, release: &ReleaseKey) -> Result<Option<ReleaseView>, JournalError> {
+        let release = release.clone();
+        self.read(move |shared| match &*read(&shared.shelf) {
+            Shelf::Memory(views) => Ok(views.release(&release).cloned()),
+            Shelf::Index(index) => Ok(index.release(&release)?),
+        })
+        .await
+    }
+
+    async fn releases(&self) -> Result<Vec<ReleaseView>, JournalError> {
+        self.read(|shared| match &*read(&shared.shelf) {
+            Shelf::Memory(views) => Ok(views.releases().cloned().collect()),
+            Shelf::Index(index) => Ok(index.releases()?),
+        })
+        .await
+    }
+
+    async fn state(&self, uid: &str, key: &str) -> Result<Option<Vec<u8>>, JournalError> {
+        let (uid, key) = (uid.to_owned(), key.to_owned());
+        self.read(move |shared| {
+            let place = match &*read(&shared.shelf) {
+                Shelf::Memory(views) => views.state(&uid, &key).copied(),
+                Shelf::Index(index) => index.state(&uid, &key)?,
+            };
+            let Some(place) = place else { return Ok(None) };
+            Ok(state_value(&shared.places.record(place)?).map(<[u8]>::to_vec))
+        })
+        .await
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.shared.trouble()
+    }
+}
+
+impl Shared {
+    fn trouble(&self) -> Option<String> {
+        self.trouble.get().cloned()
+    }
+
+    /// From now on nothing is written. What was the first trouble stays.
+    fn fail(&self, problem: &str) {
+        if self.trouble.set(problem.to_owned()).is_ok() {
+            tracing::error!(dir = %self.dir.display(), problem, "the store cannot write any more");
+        }
+    }
+
+    fn fail_index(&self) {
+        self.index_failed.store(true, Ordering::Release);
+    }
+
+    fn index_failed(&self) -> bool {
+        self.index_failed.load(Ordering::Acquire)
+    }
+
+    fn settled_through(&self, items: u64) {
+        self.settled.store(items, Ordering::Release);
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.shared.queue.close();
+        if let Some(writer) = self.writer.take() {
+            // A panic of it was caught and said already.
+            drop(writer.join());
+        }
+    }
+}
