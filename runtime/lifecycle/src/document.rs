@@ -5,7 +5,7 @@
 //! no problems does a document count.
 
 mod content;
-mod duration;
+pub(crate) mod duration;
 mod image;
 mod not_yet;
 mod yaml;

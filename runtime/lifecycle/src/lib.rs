@@ -7,13 +7,18 @@
 
 pub mod call;
 pub mod decide;
+pub mod difference;
 pub mod digest;
 pub mod document;
+mod drawing;
 pub mod ending;
 pub mod grant;
 pub mod history;
 pub mod ids;
 pub mod plan;
+pub mod plan_view;
+pub mod planning;
 pub mod record;
 pub mod stamp;
+pub mod tree;
 pub mod view;

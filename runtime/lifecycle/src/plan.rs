@@ -274,20 +274,25 @@ impl Plan {
     }
 
     pub fn modes(&self) -> impl Iterator<Item = &Mode> {
-        self.phases.iter().flat_map(|phase| &phase.nodes).filter_map(|node| match node {
-            Node::Mode(mode) => Some(mode),
-            Node::Sync { .. } | Node::Remove { .. } => None,
-        })
+        modes(&self.phases)
     }
 
-    /// Digests of the modules that the change needs, each once.
+    /// Digests of the modules that the change or a later delete needs, each once.
     #[must_use]
     pub fn modules(&self) -> Vec<&str> {
-        let mut digests: Vec<&str> = self.modes().flat_map(|m| &m.actions).map(|a| a.module.as_str()).collect();
+        let modes = self.modes().chain(modes(&self.on_delete));
+        let mut digests: Vec<&str> = modes.flat_map(|m| &m.actions).map(|a| a.module.as_str()).collect();
         digests.sort_unstable();
         digests.dedup();
         digests
     }
+}
+
+fn modes(phases: &[Phase]) -> impl Iterator<Item = &Mode> {
+    phases.iter().flat_map(|phase| &phase.nodes).filter_map(|node| match node {
+        Node::Mode(mode) => Some(mode),
+        Node::Sync { .. } | Node::Remove { .. } => None,
+    })
 }
 
 impl Node {

@@ -24,6 +24,13 @@ impl Stamp {
             self.wall.saturating_sub(earlier.wall)
         }
     }
+
+    /// The wall clock as people read it: `2026-11-29T22:42:07.120Z`. Years beyond 9999 give the last moment before them.
+    #[must_use]
+    pub fn rfc3339(&self) -> String {
+        let ms = i64::try_from(self.wall).unwrap_or(i64::MAX);
+        format!("{:.3}", jiff::Timestamp::from_millisecond(ms).unwrap_or(jiff::Timestamp::MAX))
+    }
 }
 
 #[cfg(test)]
@@ -37,6 +44,14 @@ mod tests {
         let jumped_ahead = Stamp { wall: 9_000_000, up: 1_700, boot: 7 };
         assert_eq!(jumped_back.since(&start), 1_200);
         assert_eq!(jumped_ahead.since(&start), 1_200);
+    }
+
+    #[test]
+    fn the_wall_clock_reads_as_text() {
+        let text = |wall| Stamp { wall, ..Stamp::default() }.rfc3339();
+        assert_eq!(text(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(text(1_796_000_000_120), "2026-11-30T00:53:20.120Z");
+        assert!(text(u64::MAX).starts_with("9999-12-3"));
     }
 
     #[test]

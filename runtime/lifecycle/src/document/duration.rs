@@ -38,6 +38,20 @@ pub fn parse(text: &str) -> Result<u64, &'static str> {
     Ok(total)
 }
 
+/// Milliseconds as they would be written in a document.
+pub(crate) fn shown(ms: u64) -> String {
+    let mut rest = ms;
+    let mut text = String::new();
+    for (unit, size) in UNITS {
+        if rest >= size {
+            text += &(rest / size).to_string();
+            text += unit;
+            rest %= size;
+        }
+    }
+    if text.is_empty() { "0s".to_owned() } else { text }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,9 +65,11 @@ mod tests {
             ("1h30m", 5_400_000),
             ("168h", 604_800_000),
             ("2d1ms", 172_800_001),
+            ("90m", 5_400_000),
             ("0s", 0),
         ] {
             assert_eq!(parse(text), Ok(ms), "{text}");
+            assert_eq!(parse(&shown(ms)), Ok(ms), "{text}");
         }
     }
 

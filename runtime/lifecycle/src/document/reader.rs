@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::problem::{Place, Placed, Problem, Problems};
 use super::yaml::{self, At, Entry, Node, Value};
 pub use word::is_version;
-use word::joined;
+pub(crate) use word::joined;
 pub(crate) use word::{nearest, shortened};
 
 /// An opened document file.

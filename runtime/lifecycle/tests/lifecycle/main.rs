@@ -4,4 +4,5 @@ mod driver;
 mod edit;
 mod hostile;
 mod manifest;
+mod planning;
 mod release;

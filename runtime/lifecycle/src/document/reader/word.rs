@@ -1,7 +1,7 @@
 //! Words of messages: paths, shortened texts, and the known name that was probably meant.
 
 /// The path of a key inside a path.
-pub(super) fn joined(path: &str, key: &str) -> String {
+pub(crate) fn joined(path: &str, key: &str) -> String {
     let plain = !key.is_empty() && key.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-' || c == b'_');
     match (path.is_empty(), plain) {
         (true, true) => shortened(key),

@@ -1,0 +1,234 @@
+//! From documents and facts to the frozen plan of a change: which kind of change it is, what runs in which order, and what is
+//! applied. Everything that is wrong with the documents is told at once, and then nothing is planned.
+
+mod check;
+mod delete;
+mod phases;
+mod render;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use crate::document::driver::ComponentSpec;
+use crate::document::{DriverDocument, Manifest, Problems, ReleaseDocument};
+use crate::ending::ChangeState;
+use crate::ids::{ChangeKey, ReleaseKey};
+use crate::plan::{ChangeKind, Component, DriverRef, Limits, Plan, Render, Target};
+use crate::view::ReleaseView;
+
+pub use delete::{DeleteRefused, plan_delete};
+
+/// What a plan is made of.
+#[derive(Debug)]
+pub struct PlanInput<'a> {
+    /// What was found while the documents were read. Planning goes on with what could be read, so that all problems are told.
+    pub problems: Problems,
+    pub release: &'a ReleaseDocument,
+    /// None for a release without a driver, or where driver.yml could not be read.
+    pub driver: Option<&'a DriverDocument>,
+    /// In document order.
+    pub manifests: &'a [Manifest],
+    /// By file, as locations name them: the module, or why it is refused.
+    pub modules: &'a BTreeMap<String, Result<Module, String>>,
+    /// Versions of `pintle:hooks` that this Pintle has.
+    pub wit_offered: &'a [&'a str],
+    /// The caller's tenant, where the release names none.
+    pub tenant: &'a str,
+    pub folders: Folders,
+    /// The release as its changes left it.
+    pub view: Option<&'a ReleaseView>,
+    /// What is applied now, whole.
+    pub former: Option<&'a Render>,
+    /// The plan of the release's newest change.
+    pub last_plan: Option<&'a Plan>,
+    /// 16 hex digits, for a release that is new.
+    pub fresh_uid: &'a str,
+}
+
+/// Absolute folders.
+#[derive(Debug, Clone)]
+pub struct Folders {
+    /// Where the release document is: its paths are relative to it.
+    pub release: PathBuf,
+    /// Where driver.yml is; none without a driver.
+    pub driver: Option<PathBuf>,
+    /// Where images are looked up.
+    pub images: PathBuf,
+}
+
+/// A module that was looked at and admitted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Module {
+    /// sha256, 64 hex digits.
+    pub digest: String,
+    /// Version of `pintle:hooks` that it wants.
+    pub wit: String,
+    /// Names of its actions, from `describe`.
+    pub actions: Vec<String>,
+}
+
+/// What planning comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Planned {
+    Change(Box<Plan>),
+    /// There is nothing to do, or nothing that a new change would do.
+    Nothing {
+        reason: String,
+        /// The change that a person has to look at instead: it is open, or did not succeed with this very plan.
+        change: Option<ChangeKey>,
+    },
+}
+
+/// Plans the change that brings the release to its document.
+///
+/// # Errors
+/// Everything that is wrong with the documents.
+pub fn plan(input: &PlanInput<'_>) -> Result<Planned, Problems> {
+    let mut problems = Problems::default();
+    check::documents(input, &mut problems);
+    let modules = check::modules(input, &mut problems);
+    let mut all = input.problems.clone();
+    all.extend(problems);
+    all.check()?;
+    let live = input.view.filter(|view| !view.deleted);
+    if let Some(open) = live.and_then(|view| view.open.clone()) {
+        return Ok(Planned::Nothing { reason: format!("the change {open} is open"), change: Some(open) });
+    }
+    let render = render::of(input, input.view.map_or(1, |view| view.generation + 1));
+    let Some((kind, reason)) = kind(input, live, &render) else {
+        let reason = "version, driver and content are as they were applied".to_owned();
+        return Ok(Planned::Nothing { reason, change: None });
+    };
+    let plan = assemble(input, live, render, kind, reason, &modules);
+    if let Some(change) = tried(input, live, &plan) {
+        let reason = format!("the change {change} had this very plan and did not succeed");
+        return Ok(Planned::Nothing { reason, change: Some(change) });
+    }
+    Ok(Planned::Change(Box::new(plan)))
+}
+
+/// The kind of change that leads to `render`, and why; none where there is nothing to do.
+fn kind(input: &PlanInput<'_>, live: Option<&ReleaseView>, render: &Render) -> Option<(ChangeKind, String)> {
+    let Some(view) = live else { return Some((ChangeKind::Setup, "the release is new".into())) };
+    let last = view.key.change(view.changes);
+    let unfinished = unfinished(view);
+    if view.revision == 0 {
+        return Some((ChangeKind::Setup, "the release was never set up to the end".into()));
+    }
+    if unfinished && matches!(view.last_kind, ChangeKind::Upgrade | ChangeKind::Rollback) {
+        return Some((ChangeKind::Upgrade, format!("the {} {last} did not succeed", view.last_kind)));
+    }
+    let applied = view.applied.as_ref();
+    let (version, to) = (applied.map_or("none", |applied| &applied.version), &render.reference.version);
+    if version != to {
+        return Some((ChangeKind::Upgrade, format!("the application goes from {version} to {to}")));
+    }
+    let (from, to) = (shown(view.driver.as_ref()), shown(driver_ref(input).as_ref()));
+    if from != to {
+        return Some((ChangeKind::Upgrade, format!("the driver goes from {from} to {to}")));
+    }
+    if applied.is_none_or(|applied| applied.digest != render.reference.digest) {
+        return Some((ChangeKind::Update, "the versions are the same, the content differs".into()));
+    }
+    unfinished.then(|| (ChangeKind::Update, format!("the {} {last} did not succeed", view.last_kind)))
+}
+
+/// Whether the release's newest change left it somewhere on the way.
+fn unfinished(view: &ReleaseView) -> bool {
+    view.last_state != ChangeState::Succeeded && view.last_kind != ChangeKind::Test
+}
+
+/// The newest change, where it did not succeed and `plan` would only do the same again: that is what `retry` is for.
+fn tried(input: &PlanInput<'_>, live: Option<&ReleaseView>, plan: &Plan) -> Option<ChangeKey> {
+    let view = live.filter(|view| unfinished(view))?;
+    let last = input.last_plan?;
+    let same = last.render.reference.digest == plan.render.reference.digest
+        && last.to_version == plan.to_version
+        && last.driver == plan.driver
+        && last.components == plan.components
+        && last.phases == plan.phases
+        && last.on_delete == plan.on_delete
+        && last.permissions == plan.permissions
+        && last.limits == plan.limits
+        && last.values == plan.values;
+    same.then(|| view.key.change(view.changes))
+}
+
+fn shown(driver: Option<&DriverRef>) -> String {
+    driver.map_or_else(|| "none".to_owned(), |driver| format!("{} {}", driver.name, driver.version))
+}
+
+fn driver_ref(input: &PlanInput<'_>) -> Option<DriverRef> {
+    let metadata = &input.driver?.metadata;
+    Some(DriverRef { name: metadata.name.value.clone(), version: metadata.version.value.clone() })
+}
+
+fn assemble(
+    input: &PlanInput<'_>,
+    live: Option<&ReleaseView>,
+    render: Render,
+    kind: ChangeKind,
+    reason: String,
+    modules: &BTreeMap<&str, &Module>,
+) -> Plan {
+    let spec = &input.release.spec;
+    let release = ReleaseKey {
+        tenant: spec.tenant.clone().unwrap_or_else(|| input.tenant.to_owned()),
+        name: input.release.metadata.name.value.clone(),
+    };
+    let from_version = live.and_then(|view| view.applied.as_ref()).map(|applied| applied.version.clone());
+    let path = |path: &PathBuf| path.to_string_lossy().into_owned();
+    Plan {
+        kind,
+        target: Target {
+            release,
+            uid: live.map_or_else(|| input.fresh_uid.to_owned(), |view| view.uid.clone()),
+            namespace: input.release.metadata.namespace.value.clone(),
+            cluster: spec.cluster.value.clone(),
+            images: path(&input.folders.images),
+        },
+        generation: render.reference.generation,
+        from_version: from_version.filter(|_| kind != ChangeKind::Setup),
+        to_version: render.reference.version.clone(),
+        driver: driver_ref(input),
+        components: components(input, live),
+        render,
+        former: live.and(input.former).cloned(),
+        stopped: live.map(|view| view.stopped.clone()).unwrap_or_default(),
+        left_job: live.and_then(|view| view.left_job.clone()),
+        phases: phases::of(kind, input.driver, modules),
+        on_delete: phases::of(ChangeKind::Delete, input.driver, modules),
+        permissions: input.driver.map(|driver| driver.spec.permissions.clone()).unwrap_or_default(),
+        limits: Limits::default(),
+        values: spec.values.clone(),
+        document: input.release.stored(&input.folders.release),
+        driver_dir: input.folders.driver.as_ref().map(path),
+        reason,
+    }
+}
+
+fn components(input: &PlanInput<'_>, live: Option<&ReleaseView>) -> Vec<Component> {
+    let declared = input.driver.map(|driver| driver.spec.components.as_slice()).unwrap_or_default();
+    let component = |declared: &ComponentSpec| {
+        let set = input.release.spec.components.get(&declared.name);
+        let env = set.map(|set| set.env.clone()).unwrap_or_default();
+        Component {
+            name: declared.name.clone(),
+            workload: declared.workload.value.clone(),
+            container: declared.container.as_ref().map(|container| container.value.clone()),
+            image: set.and_then(|set| set.image.clone()),
+            env_gone: live.map(|view| env_gone(input, view, &declared.name, &env)).unwrap_or_default(),
+            env,
+        }
+    };
+    declared.iter().map(component).collect()
+}
+
+/// What the former document had set of a component's env and the new one does not. Where the newest change did not succeed, its
+/// own former document may still be what is applied.
+fn env_gone(input: &PlanInput<'_>, view: &ReleaseView, name: &str, env: &BTreeMap<String, String>) -> Vec<String> {
+    let Some(former) = input.last_plan.and_then(|plan| plan.component(name)) else { return Vec::new() };
+    let before: &[String] = if unfinished(view) { &former.env_gone } else { &[] };
+    let gone: BTreeSet<&String> = former.env.keys().chain(before).filter(|name| !env.contains_key(*name)).collect();
+    gone.into_iter().cloned().collect()
+}

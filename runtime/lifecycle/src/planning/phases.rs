@@ -1,0 +1,75 @@
+//! Phases of a change: the modes of a driver's hook around the sync or the removal, with the titles that people know.
+
+use std::collections::BTreeMap;
+
+use super::Module;
+use crate::document::DriverDocument;
+use crate::document::driver::{ActionSpec, HookName, ModeName};
+use crate::ids::StepId;
+use crate::plan::{ActionPlan, ChangeKind, Mode, Node, Phase};
+
+/// The phases of a change of that kind that do anything, in order.
+pub(super) fn of(kind: ChangeKind, driver: Option<&DriverDocument>, modules: &BTreeMap<&str, &Module>) -> Vec<Phase> {
+    let hook = match kind {
+        ChangeKind::Setup => HookName::Setup,
+        ChangeKind::Upgrade => HookName::Upgrade,
+        ChangeKind::Rollback => HookName::Rollback,
+        ChangeKind::Delete => HookName::Delete,
+        ChangeKind::Update | ChangeKind::Test => {
+            return vec![Phase { name: "sync".into(), nodes: vec![Node::Sync { step: StepId::root("sync") }] }];
+        }
+    };
+    let mode = |mode: ModeName| mode_of(hook, mode, driver, modules);
+    let with_actions = |mode: Mode| (!mode.actions.is_empty()).then_some(Node::Mode(mode));
+    let core = match kind {
+        ChangeKind::Delete => Node::Remove { step: StepId::root("remove") },
+        // The core phase of an upgrade always records a step.
+        ChangeKind::Upgrade => Node::Mode(mode(ModeName::Core)),
+        _ => with_actions(mode(ModeName::Core)).unwrap_or_else(|| Node::Sync { step: StepId::root("sync") }),
+    };
+    let phases = [
+        (format!("pre{}", capital(hook)), with_actions(mode(ModeName::Pre))),
+        (hook.to_string(), Some(core)),
+        (format!("post{}", capital(hook)), with_actions(mode(ModeName::Post))),
+    ];
+    phases.into_iter().filter_map(|(name, node)| Some(Phase { name, nodes: vec![node?] })).collect()
+}
+
+fn mode_of(hook: HookName, mode: ModeName, driver: Option<&DriverDocument>, modules: &BTreeMap<&str, &Module>) -> Mode {
+    let shown = match mode {
+        ModeName::Core => format!("the {hook} hook"),
+        ModeName::Pre | ModeName::Post => format!("the {hook} {mode}-hook"),
+    };
+    let step = StepId::root(&format!("{hook}-{mode}"));
+    let specs = driver.into_iter().flat_map(|driver| driver.actions_of(hook, mode));
+    Mode {
+        title: format!("Run {shown}"),
+        starter: shown,
+        actions: specs.filter_map(|spec| action(spec, &step, modules)).collect(),
+        syncs: mode == ModeName::Core,
+        step,
+    }
+}
+
+fn action(spec: &ActionSpec, mode: &StepId, modules: &BTreeMap<&str, &Module>) -> Option<ActionPlan> {
+    let module = modules.get(spec.location.file.as_str())?;
+    Some(ActionPlan {
+        step: mode.child(&spec.step_name()),
+        name: spec.name.clone(),
+        description: spec.description.clone(),
+        module: module.digest.clone(),
+        export: spec.location.export.clone(),
+        wit: module.wit.clone(),
+        timeout_ms: spec.timeout_ms,
+        on_failure: spec.on_failure,
+        retry: spec.retry,
+        pivot: spec.pivot,
+        args: serde_json::Value::Null,
+    })
+}
+
+fn capital(hook: HookName) -> String {
+    let word = hook.to_string();
+    let (first, rest) = word.split_at(1);
+    first.to_uppercase() + rest
+}
