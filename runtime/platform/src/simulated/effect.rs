@@ -10,7 +10,7 @@ use super::fault::Method;
 pub struct Effect {
     pub key: String,
     pub method: Method,
-    /// What it acted on and how: `Process/shop-worker to 0`.
+    /// What it acted on and how: `Process shop-worker to 0`.
     pub object: String,
 }
 

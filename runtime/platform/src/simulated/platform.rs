@@ -87,14 +87,13 @@ impl Simulated {
     /// Waits until all of `workloads` are ready.
     async fn ready(&self, target: &Target, workloads: &[Workload]) -> Result<(), PlatformError> {
         for workload in workloads {
-            let shown = format!("{}/{}", workload.kind, workload.name);
             self.wait(|state| {
                 let running = match state.workload(target, workload) {
                     Ok(running) if running.desired > 0 => running,
                     _ => return Ok(Ok(())),
                 };
                 match state.readiness(workload) {
-                    Readiness::Ends(words) => Ok(Err(PlatformError::Failed(format!("{shown} ended: {words}")))),
+                    Readiness::Ends(words) => Ok(Err(PlatformError::Failed(format!("{workload} ended: {words}")))),
                     readiness if running.ready(&readiness) == running.desired => Ok(Ok(())),
                     Readiness::After(wait) => Err(Some(running.since + wait)),
                     Readiness::AtOnce | Readiness::Never => Err(None),
@@ -172,7 +171,7 @@ impl Platform for Simulated {
                     running.since = Instant::now();
                 }
             }
-            let object = format!("{}/{} to {replicas}", workload.kind, workload.name);
+            let object = format!("{workload} to {replicas}");
             state.effects.count(effect(key, Method::Scale, object), changes, whole);
             Ok(())
         });

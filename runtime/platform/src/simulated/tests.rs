@@ -67,16 +67,16 @@ async fn a_held_workload_stays_at_zero_through_an_apply_and_starts_with_the_new_
     assert_eq!(platform.images(&target(), &worker).await.unwrap(), ["shop:1.1.0"]);
     assert_eq!(
         world.to_string(),
-        "acme/shop: 1.1.0, generation 1\n  Process/server 1.1.0 x2\n  Process/worker 1.1.0 x2\n"
+        "acme/shop: 1.1.0, generation 1\n  Process server 1.1.0 x2\n  Process worker 1.1.0 x2\n"
     );
     let order: Vec<String> = world.effects().iter().map(ToString::to_string).collect();
     assert_eq!(
         order,
         [
             "apply acme/shop 1.0.0 [setup]",
-            "scale Process/worker to 0 [stop]",
+            "scale Process worker to 0 [stop]",
             "apply acme/shop 1.1.0 [apply]",
-            "scale Process/worker to 2 [start]",
+            "scale Process worker to 2 [start]",
         ]
     );
 }
@@ -135,7 +135,7 @@ async fn a_repetition_that_changes_the_world_again_is_counted_as_doubled() {
     platform.scale("start", &target(), &workload("worker"), 2).await.unwrap();
     platform.scale("stop", &target(), &workload("worker"), 0).await.unwrap();
     let doubled: Vec<String> = world.doubled().iter().map(ToString::to_string).collect();
-    assert_eq!(doubled, ["scale Process/worker to 0 [stop]"]);
+    assert_eq!(doubled, ["scale Process worker to 0 [stop]"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -191,7 +191,7 @@ async fn readiness_is_waited_for_and_can_fail() {
     assert!(begun.elapsed() >= Duration::from_secs(5));
     world.script_readiness(workload("worker"), Readiness::Ends("exit code 3".into()));
     let error = platform.apply("up", &target(), &render("1.1.0"), &BTreeSet::new()).await.unwrap_err();
-    assert_eq!(error, PlatformError::Failed("Process/worker ended: exit code 3".into()));
+    assert_eq!(error, PlatformError::Failed("Process worker ended: exit code 3".into()));
     world.script_readiness(workload("worker"), Readiness::Never);
     let error = platform.scale("start", &target(), &workload("worker"), 3).await.unwrap_err();
     assert_eq!(error, PlatformError::Failed("not ready after 60 s".into()));

@@ -88,7 +88,9 @@ impl Release {
             if !WORKLOADS.contains(&workload.kind.as_str()) {
                 return None;
             }
-            let replicas = object["spec"]["replicas"].as_u64().and_then(|n| u32::try_from(n).ok()).unwrap_or(1);
+            let replicas = object["spec"]["replicas"].as_u64().and_then(|n| u32::try_from(n).ok());
+            // A render that leaves the number to others keeps what is there.
+            let replicas = replicas.unwrap_or_else(|| self.replicas(&workload).max(1));
             let desired = if held.contains(&workload) { 0 } else { replicas };
             let running = match self.workloads.get(&workload).filter(|old| old.object == *object) {
                 Some(old) if old.desired == desired => old.clone(),
@@ -192,7 +194,7 @@ impl fmt::Display for Release {
         let applied = |r: &RenderRef| format!("{}, generation {}", r.version, r.generation);
         writeln!(f, "{}: {}", self.name, self.applied.as_ref().map_or("nothing applied".to_owned(), applied))?;
         for (workload, running) in &self.workloads {
-            writeln!(f, "  {}/{} {} x{}", workload.kind, workload.name, running.version, running.desired)?;
+            writeln!(f, "  {workload} {} x{}", running.version, running.desired)?;
         }
         for (id, job) in &self.jobs {
             let state = match (&job.state, job.result()) {

@@ -132,9 +132,10 @@ impl State {
     }
 
     fn workload(&self, target: &Target, workload: &Workload) -> Result<&Running, PlatformError> {
-        self.find(target)?.workloads.get(workload).ok_or_else(|| {
-            PlatformError::NotFound(format!("{}/{} is not applied of {}", workload.kind, workload.name, target.release))
-        })
+        self.find(target)?
+            .workloads
+            .get(workload)
+            .ok_or_else(|| PlatformError::NotFound(format!("{workload} is not applied of {}", target.release)))
     }
 
     fn readiness(&self, workload: &Workload) -> Readiness {

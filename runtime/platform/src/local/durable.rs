@@ -1,0 +1,146 @@
+//! Files and folders that are there after a power cut once the call returns. Everything here is small and synchronous: a step that
+//! a dropped future cannot tear is worth the few milliseconds of a runtime's thread.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Writes `value` as JSON: a reader sees the former file or the new one, never a part. Two may write the same file at once: the
+/// later rename wins.
+pub(super) fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let new = beside(path, &format!("{}-{}.new", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)))?;
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+    file.write_all(&serde_json::to_vec(value)?)?;
+    file.sync_all()?;
+    fs::rename(&new, path)?;
+    sync_parent(path)
+}
+
+/// The value in a JSON file; none where there is no file.
+pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
+    match fs::read(path) {
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|error| io::Error::new(ErrorKind::InvalidData, format!("{}: {error}", path.display()))),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes a folder and those above it, each for the owner alone.
+pub(super) fn create_dirs(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = path.parent() {
+        create_dirs(parent)?;
+    }
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => sync_parent(path),
+    }
+}
+
+/// Makes a folder that holds one file from the first moment on. The folder above must be there, and nobody else may make the same one
+/// at the same time.
+pub(super) fn create_dir_with(path: &Path, file: &str, value: &impl Serialize) -> io::Result<()> {
+    let new = beside(path, "new")?;
+    remove_all(&new)?;
+    DirBuilder::new().mode(0o700).create(&new)?;
+    write_json(&new.join(file), value)?;
+    fs::rename(&new, path)?;
+    sync_parent(path)
+}
+
+/// Removes a folder at once, then what was in it. Without effect where there is none.
+pub(super) fn remove_dir(path: &Path) -> io::Result<()> {
+    let gone = beside(path, "gone")?;
+    remove_all(&gone)?;
+    match fs::rename(path, &gone) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    }
+    sync_parent(path)?;
+    remove_all(&gone)
+}
+
+/// Names in a folder, in order, without what [`create_dir_with`] and [`remove_dir`] leave when Pintle dies amid them.
+pub(super) fn list(path: &Path) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        if let Ok(name) = entry?.file_name().into_string()
+            && !name.starts_with('.')
+        {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Makes what happened to the entry `path` of its folder last.
+fn sync_parent(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => File::open(parent)?.sync_all(),
+        _ => Ok(()),
+    }
+}
+
+fn remove_all(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// A hidden name next to `path`: `.exit.json.new`.
+fn beside(path: &Path, word: &str) -> io::Result<PathBuf> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let name =
+        name.ok_or_else(|| io::Error::new(ErrorKind::InvalidInput, format!("{} has no name", path.display())))?;
+    Ok(path.with_file_name(format!(".{name}.{word}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_death_left_amid_a_creation_or_removal_is_no_hindrance_and_is_not_listed() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("a/b");
+        create_dirs(path.parent().unwrap()).unwrap();
+        for word in ["new", "gone"] {
+            fs::create_dir(beside(&path, word).unwrap()).unwrap();
+            fs::write(beside(&path, word).unwrap().join("rest"), "x").unwrap();
+        }
+        assert_eq!(list(&root.path().join("a")).unwrap(), [""; 0]);
+        create_dir_with(&path, "one.json", &1).unwrap();
+        assert_eq!(list(&root.path().join("a")).unwrap(), ["b"]);
+        assert_eq!(read_json::<u32>(&path.join("one.json")).unwrap(), Some(1));
+        remove_dir(&path).unwrap();
+        remove_dir(&path).unwrap();
+        assert_eq!(fs::read_dir(root.path().join("a")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_torn_file_is_an_error_that_names_it() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("exit.json");
+        fs::write(&path, "{").unwrap();
+        assert!(read_json::<u32>(&path).unwrap_err().to_string().contains("exit.json"));
+        assert_eq!(read_json::<u32>(&root.path().join("none.json")).unwrap(), None);
+    }
+}

@@ -1,0 +1,262 @@
+//! An instance: a folder, a shim and the process it runs. What is true of it is read from its files and from the kernel each time,
+//! so it makes no difference which Pintle started it, or which one asks.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe;
+
+use super::durable::{create_dir_with, read_json, remove_dir, write_json};
+use super::kin::Kin;
+use super::launch::{By, EXIT, Ended, Exit, Holder, LAUNCH, LOCK, Launch, PROCESS, SHIM, SHIM_LOG, Started};
+use super::process::{Handle, boot, wall_ms};
+
+/// How long a shim that was told to stop may take beyond the grace it gives, before it is taken to hang.
+const SHIM_MARGIN: Duration = Duration::from_secs(10);
+/// Between looks at what a shim does in its first moments.
+const MOMENT: Duration = Duration::from_millis(5);
+/// Shims that die before they start anything are started again so often.
+const SHIM_STARTS: u32 = 10;
+
+/// An instance by its folder.
+#[derive(Debug, Clone)]
+pub(super) struct Instance {
+    dir: PathBuf,
+}
+
+/// What is true of an instance now.
+#[derive(Debug)]
+pub(super) enum State {
+    Missing,
+    /// The process never ran and no shim is known: one may be about to begin.
+    Waiting,
+    /// A shim lives.
+    Held(Handle),
+    /// The process may have run, its shim is gone and did not tell how it ended.
+    Orphaned,
+    Ended(Ended),
+}
+
+impl Instance {
+    pub(super) fn at(dir: PathBuf) -> Self {
+        Self { dir }
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Makes the instance, to be started. The folder above is there, the instance is not.
+    pub(super) fn create(&self, launch: &Launch) -> io::Result<()> {
+        create_dir_with(&self.dir, LAUNCH, launch)
+    }
+
+    /// Removes all files. To be called when it has ended.
+    pub(super) fn remove(&self) -> io::Result<()> {
+        remove_dir(&self.dir)
+    }
+
+    pub(super) fn launch(&self) -> io::Result<Option<Launch>> {
+        read_json(&self.dir.join(LAUNCH))
+    }
+
+    /// The process that runs or ran last; none where none ever did.
+    pub(super) fn started(&self) -> io::Result<Option<Started>> {
+        read_json(&self.dir.join(PROCESS))
+    }
+
+    pub(super) fn look(&self) -> io::Result<State> {
+        if let Some(ended) = self.ended()? {
+            return Ok(State::Ended(ended));
+        }
+        if let Some(holder) = self.holder()? {
+            if let Some(shim) = holder.shim.open()? {
+                return Ok(State::Held(shim));
+            }
+            // It may have come to its end since the first look.
+            if let Some(ended) = self.ended()? {
+                return Ok(State::Ended(ended));
+            }
+            if self.dir.join(PROCESS).exists() {
+                return Ok(State::Orphaned);
+            }
+        }
+        Ok(if self.dir.exists() { State::Waiting } else { State::Missing })
+    }
+
+    /// As [`Self::look`], and an orphan is judged: what may be left of it is killed, and it is written down as lost.
+    pub(super) async fn judge(&self) -> io::Result<State> {
+        match self.look()? {
+            State::Orphaned => self.bury().await.map(State::Ended),
+            state => Ok(state),
+        }
+    }
+
+    /// Starts the process unless it runs, ran, or may have run. Afterwards it is held or has ended.
+    pub(super) async fn start(&self, program: &Path) -> io::Result<()> {
+        for _ in 0..SHIM_STARTS {
+            if self.settle().await? {
+                return Ok(());
+            }
+            let told = self.spawn_shim(program)?;
+            // Nothing is told where this shim died, or where another one was faster: the next look shows which.
+            let _died = pipe::Receiver::from_owned_fd(told)?.read(&mut [0]).await;
+        }
+        if self.settle().await? {
+            return Ok(());
+        }
+        let said = std::fs::read_to_string(self.dir.join(SHIM_LOG)).unwrap_or_default();
+        let last = said.lines().next_back().unwrap_or("it says nothing");
+        Err(io::Error::other(format!("the shim of {} does not start: {last}", self.dir.display())))
+    }
+
+    /// Whether the process was started, once that is certain.
+    async fn settle(&self) -> io::Result<bool> {
+        loop {
+            match self.judge().await? {
+                State::Held(_) if self.dir.join(PROCESS).exists() => return Ok(true),
+                // It is about to start the process, or has seen that it must not.
+                State::Held(_) => tokio::time::sleep(MOMENT).await,
+                State::Waiting if self.is_locked()? => tokio::time::sleep(MOMENT).await,
+                State::Waiting => return Ok(false),
+                State::Missing => {
+                    return Err(io::Error::new(io::ErrorKind::NotFound, format!("{} is gone", self.dir.display())));
+                }
+                State::Orphaned | State::Ended(_) => return Ok(true),
+            }
+        }
+    }
+
+    /// Waits for the end. One that never ran is started.
+    pub(super) async fn wait(&self, program: &Path) -> io::Result<Ended> {
+        loop {
+            match self.judge().await? {
+                State::Held(shim) => shim.ended().await?,
+                State::Ended(ended) => return Ok(ended),
+                State::Waiting | State::Orphaned | State::Missing => self.start(program).await?,
+            }
+        }
+    }
+
+    /// Asks the shim to end the process, and does not wait. Without effect where no shim lives.
+    pub(super) fn ask_to_stop(&self) -> io::Result<()> {
+        match self.look()? {
+            State::Held(shim) => shim.signal(Signal::TERM),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends the process and waits until all that came of it is gone. One that never ran will not run any more.
+    pub(super) async fn stop(&self) -> io::Result<()> {
+        loop {
+            match self.judge().await? {
+                State::Missing | State::Ended(_) => return Ok(()),
+                State::Held(shim) => self.stop_shim(shim).await?,
+                State::Waiting | State::Orphaned => {
+                    if self.forbid()? {
+                        return Ok(());
+                    }
+                    tokio::time::sleep(MOMENT).await;
+                }
+            }
+        }
+    }
+
+    async fn stop_shim(&self, shim: Handle) -> io::Result<()> {
+        shim.signal(Signal::TERM)?;
+        let grace = self.launch()?.map_or(0, |launch| launch.grace_ms);
+        let bound = Duration::from_millis(grace) + SHIM_MARGIN;
+        let Some(again) = self.holder()?.map_or(Ok(None), |holder| holder.shim.open())? else { return Ok(()) };
+        if tokio::time::timeout(bound, shim.ended()).await.is_err() {
+            tracing::warn!(dir = %self.dir.display(), "the shim does not stop its process: killing both");
+            again.signal(Signal::KILL)?;
+            again.ended().await?;
+        }
+        Ok(())
+    }
+
+    /// Writes down that it will never run, unless a shim was faster.
+    fn forbid(&self) -> io::Result<bool> {
+        let lock = File::options().create(true).truncate(false).write(true).open(self.dir.join(LOCK))?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(false),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        if self.dir.join(PROCESS).exists() {
+            return Ok(false);
+        }
+        let ended = Ended { exit: Exit::NeverRan, by: Some(By::Stop), attempts: 0, at_ms: wall_ms() };
+        write_json(&self.dir.join(EXIT), &ended)?;
+        Ok(true)
+    }
+
+    /// Kills what an instance without a shim left running and writes down that it is lost.
+    async fn bury(&self) -> io::Result<Ended> {
+        let (holder, started) = (self.holder()?, self.started()?);
+        let attempts = started.as_ref().map_or(0, |started| started.attempt);
+        let mut why = "its shim was killed while it ran";
+        if let Some(Holder { shim, dir }) = holder {
+            if shim.boot != boot()? {
+                why = "the machine was started anew while it ran";
+            }
+            Kin { dir, shim, leader: started.map(|started| started.process) }.end().await?;
+        }
+        let ended = Ended { exit: Exit::Lost { why: why.to_owned() }, by: None, attempts, at_ms: wall_ms() };
+        write_json(&self.dir.join(EXIT), &ended)?;
+        Ok(ended)
+    }
+
+    fn is_locked(&self) -> io::Result<bool> {
+        match File::open(self.dir.join(LOCK)) {
+            // A shim that begins while this holds the lock gives up, and is started again by whoever waits for it.
+            Ok(lock) => match lock.try_lock_shared() {
+                Ok(()) => Ok(false),
+                Err(TryLockError::WouldBlock) => Ok(true),
+                Err(TryLockError::Error(error)) => Err(error),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn spawn_shim(&self, program: &Path) -> io::Result<OwnedFd> {
+        let log = OpenOptions::new().create(true).append(true).mode(0o600).open(self.dir.join(SHIM_LOG))?;
+        let mut child = Command::new(program)
+            .arg("shim")
+            .arg(&self.dir)
+            .env_clear()
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()
+            .map_err(|error| io::Error::new(error.kind(), format!("cannot run {}: {error}", program.display())))?;
+        let told = child.stdout.take().map(OwnedFd::from).ok_or_else(|| io::Error::other("the shim has no output"))?;
+        let handle = Handle::of_child(&child)?;
+        tokio::spawn(reap(child, handle));
+        Ok(told)
+    }
+
+    fn ended(&self) -> io::Result<Option<Ended>> {
+        read_json(&self.dir.join(EXIT))
+    }
+
+    fn holder(&self) -> io::Result<Option<Holder>> {
+        read_json(&self.dir.join(SHIM))
+    }
+}
+
+/// Takes the status of a shim that we started, so that it does not stay as a zombie.
+async fn reap(mut child: Child, handle: Handle) {
+    if let Err(error) = handle.ended().await.and_then(|()| child.wait().map(drop)) {
+        tracing::warn!(%error, "cannot wait for a shim");
+    }
+}

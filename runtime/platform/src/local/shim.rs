@@ -1,0 +1,161 @@
+//! `pintle shim FOLDER`: starts one process, keeps its output, ends it when it is told to, and writes how it ended. It outlives the
+//! Pintle that started it, so it is a plain program of one thread that waits in one place.
+//!
+//! The order of its files is the promise. `shim.json` says who may be asked to stop. `process.json` is durable before the process
+//! may run its first instruction: without that file it never ran, with it nobody runs it again. `exit.json` is the end.
+
+mod become_process;
+mod supervise;
+
+use std::ffi::OsString;
+use std::fs::{File, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::durable::{read_json, write_json};
+use super::launch::{By, EXIT, Ended, Exit, Holder, LAUNCH, LOCK, Launch, PROCESS, SHIM};
+use super::output::Writer;
+use super::process::{Identity, uptime_ms, wall_ms};
+
+/// The longest wait before a new try of a failed process.
+const LONGEST_RETRY_WAIT_MS: u64 = 10_000;
+/// How often, a second apart, the end is written again while the disk takes nothing.
+const EXIT_WRITES: u32 = 600;
+
+/// What `pintle shim …` does; `args` is all that follows the word `shim`. To be called before anything else starts: no threads, no
+/// runtime, no logging.
+pub fn shim_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let result = match args.as_slice() {
+        [dir] => run(Path::new(dir)),
+        [flag, dir, shim] if flag == "--exec" => return become_process::become_process(Path::new(dir), shim),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is started by Pintle, with a folder")),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&format!("pintle shim: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs what `launch.json` says, unless another shim does or did.
+fn run(dir: &Path) -> io::Result<()> {
+    rustix::process::setsid()?;
+    let (stop, stop_writer) = UnixStream::pair()?;
+    stop.set_nonblocking(true)?;
+    signal_hook::low_level::pipe::register(signal_hook::consts::SIGTERM, stop_writer)?;
+    let lock = File::options().create(true).truncate(false).write(true).open(dir.join(LOCK))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Ok(()),
+        Err(TryLockError::Error(error)) => return Err(error),
+    }
+    if dir.join(EXIT).exists() || dir.join(PROCESS).exists() {
+        return Ok(());
+    }
+    let launch: Launch = read_json(&dir.join(LAUNCH))?
+        .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("no {LAUNCH} in {}", dir.display())))?;
+    let me = Identity::of(rustix::process::getpid().as_raw_pid())?;
+    write_json(&dir.join(SHIM), &Holder { shim: me.clone(), dir: dir.to_owned() })?;
+    let deadline = launch.deadline_ms.map(|after| uptime_ms().saturating_add(after));
+    let shim = Shim { dir: dir.to_owned(), launch, me, stop, deadline, by: None, output: Writer::open(dir)? };
+    shim.run()
+}
+
+/// A shim that has the lock.
+struct Shim {
+    dir: PathBuf,
+    launch: Launch,
+    me: Identity,
+    /// Readable when somebody asked for the end.
+    stop: UnixStream,
+    /// By [`uptime_ms`].
+    deadline: Option<u64>,
+    /// Why the process has to end, once it has to.
+    by: Option<By>,
+    output: Writer,
+}
+
+impl Shim {
+    fn run(mut self) -> io::Result<()> {
+        let mut attempts = 0;
+        let exit = loop {
+            self.look_for_end()?;
+            if self.by.is_some() && attempts == 0 {
+                break Exit::NeverRan;
+            }
+            attempts += 1;
+            let exit = self.attempt(attempts)?;
+            if exit == (Exit::Code { code: 0 }) || attempts > self.launch.retries || self.pause(attempts)? {
+                break exit;
+            }
+        };
+        // Lost output is no reason to lose the result as well.
+        let _lost = self.output.sync();
+        self.write_end(&Ended { exit, by: self.by, attempts, at_ms: wall_ms() })
+    }
+
+    /// Waits before the next try; tells whether there is to be none.
+    fn pause(&mut self, attempts: u32) -> io::Result<bool> {
+        let doubled = self.launch.retry_wait_ms.saturating_mul(1 << (attempts - 1).min(16));
+        let until = uptime_ms() + doubled.min(LONGEST_RETRY_WAIT_MS);
+        while self.by.is_none() && uptime_ms() < until {
+            let until = self.deadline.map_or(until, |deadline| deadline.min(until));
+            wait(&mut [PollFd::new(&self.stop, PollFlags::IN)], Some(until))?;
+            self.look_for_end()?;
+        }
+        Ok(self.by.is_some())
+    }
+
+    /// Finds out whether somebody asked for the end, or the deadline has passed. The first reason stays.
+    fn look_for_end(&mut self) -> io::Result<()> {
+        let mut told = [PollFd::new(&self.stop, PollFlags::IN)];
+        let stop = wait(&mut told, Some(0))? > 0;
+        let late = self.deadline.is_some_and(|deadline| uptime_ms() >= deadline);
+        if self.by.is_none() && stop {
+            self.by = Some(By::Stop);
+        } else if self.by.is_none() && late {
+            self.by = Some(By::Deadline { after_ms: self.launch.deadline_ms.unwrap_or_default() });
+        }
+        Ok(())
+    }
+
+    /// Writes the end, again and again while the disk is full: the process did run, and nobody else knows how it ended.
+    fn write_end(&self, ended: &Ended) -> io::Result<()> {
+        let mut writes = 0;
+        loop {
+            match write_json(&self.dir.join(EXIT), ended) {
+                Ok(()) => return Ok(()),
+                Err(error) if writes == EXIT_WRITES => return Err(error),
+                Err(error) => complain(&format!("cannot write {EXIT}, trying again: {error}")),
+            }
+            writes += 1;
+            wait(&mut [], Some(uptime_ms() + 1_000))?;
+        }
+    }
+}
+
+/// Waits for one of `fds`, at most until that moment, and gives how many are ready. A signal ends the wait with none.
+fn wait(fds: &mut [PollFd<'_>], until: Option<u64>) -> io::Result<usize> {
+    let left = until.map(|until| {
+        let ms = until.saturating_sub(uptime_ms());
+        let seconds = i64::try_from(ms / 1_000).unwrap_or(i64::MAX);
+        Timespec { tv_sec: seconds, tv_nsec: i64::try_from(ms % 1_000).unwrap_or(0) * 1_000_000 }
+    });
+    match poll(fds, left.as_ref()) {
+        Ok(ready) => Ok(ready),
+        Err(rustix::io::Errno::INTR) => Ok(0),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Says a line on stderr, which is a file next to the others.
+fn complain(line: &str) {
+    let _unheard = writeln!(io::stderr(), "{line}");
+}

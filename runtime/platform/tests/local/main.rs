@@ -1,0 +1,7 @@
+//! The local platform with real processes: shells and sleeps, a Pintle and shims that are killed.
+
+mod components;
+mod crash;
+mod harness;
+mod jobs;
+mod readiness;
