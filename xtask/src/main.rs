@@ -8,6 +8,9 @@ mod check;
 mod demo;
 mod examples;
 mod place;
+mod processes;
+mod shop;
+mod soak;
 mod stage;
 mod tally;
 mod test;
@@ -32,6 +35,7 @@ struct Xtask {
 enum Command {
     Demo(demo::Demo),
     Test(test::Test),
+    Soak(soak::Soak),
     /// Check format, lints, documentation, the rules of the house and the dependencies
     ///
     /// Every check runs, also after one that failed.
@@ -47,6 +51,7 @@ impl Command {
         match self {
             Self::Demo(demo) => demo.run(workspace),
             Self::Test(test) => test.run(workspace),
+            Self::Soak(soak) => soak.run(workspace),
             Self::Check => check::run(workspace),
             Self::Build => build::run(workspace),
             Self::Examples => examples::run(workspace),

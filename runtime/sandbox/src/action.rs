@@ -13,10 +13,11 @@ use pintle_platform::Platform;
 
 use crate::attempt::Attempt;
 use crate::effect::job_id;
-use crate::engine::Sandbox;
 use crate::gate::Gate;
-use crate::guest::{Budget, Entry, Finish};
+use crate::guest::{Entry, Finish};
 use crate::host::Stop;
+use crate::limits::Budget;
+use crate::sandbox::Sandbox;
 
 /// One attempt of an action, to be run by whoever drives its change.
 pub struct Action {
@@ -77,23 +78,19 @@ impl Action {
             let stay = self.sandbox.run(&module, entry, gate.clone(), Arc::clone(&budget), self.seed());
             tokio::select! {
                 biased;
-                finish = stay => return end(&gate, finish),
-                () = self.leave() => {}
+                finish = stay => match finish {
+                    Finish::NoRoom(problem) => match self.attempt.wait_for_room(&problem).await {
+                        Ok(()) => continue,
+                        Err(stop) => return stopped(stop),
+                    },
+                    Finish::Ending(ending) => return ended(&gate, ending),
+                    Finish::Stopped(stop) => return stopped(stop),
+                },
+                () = self.attempt.waited(self.residency, || self.sandbox.crowded()) => {}
             }
             if let Err(stop) = self.attempt.pending_outcome().await {
                 return stopped(stop);
             }
-        }
-    }
-
-    /// Resolves when the guest shall leave memory.
-    async fn leave(&self) {
-        tokio::select! {
-            () = self.attempt.waited(self.residency) => {}
-            () = async {
-                self.sandbox.pressed().await;
-                self.attempt.waited(Duration::ZERO).await;
-            } => {}
         }
     }
 
@@ -170,14 +167,11 @@ impl Drop for Abandon<'_> {
     }
 }
 
-fn end(gate: &Gate, finish: Finish) -> End {
-    match finish {
-        Finish::Stopped(stop) => stopped(stop),
+fn ended(gate: &Gate, ending: Ending) -> End {
+    match ending {
         // A budget ends a replay as well as a first run; everything else must have come as far as the journal.
-        Finish::Ending(ending @ (Ending::OutOfMemory { .. } | Ending::CpuBudget { .. } | Ending::Nondeterministic { .. })) => {
-            End::Ended(ending)
-        }
-        Finish::Ending(ending) => End::Ended(gate.unconsumed().unwrap_or(ending)),
+        Ending::OutOfMemory { .. } | Ending::CpuBudget { .. } | Ending::Nondeterministic { .. } => End::Ended(ending),
+        ending => End::Ended(gate.unconsumed().unwrap_or(ending)),
     }
 }
 

@@ -2,7 +2,6 @@
 //! while the guest is out, and the bounds of the whole.
 
 use std::future::Future;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -23,6 +22,9 @@ use crate::gate::answer_of;
 use crate::host::{Facts, Stop};
 use crate::patience::{Impatience, patiently};
 
+/// How long a guest that the machine has no room for waits before it is tried again.
+const NO_ROOM_PAUSE: Duration = Duration::from_secs(1);
+
 /// What an attempt is made of: shared by its stays and its effect.
 pub(crate) struct Attempt {
     log: Arc<ChangeLog>,
@@ -38,7 +40,6 @@ pub(crate) struct Attempt {
     waiting: watch::Sender<bool>,
     /// Why no effect can be carried out any more.
     fault: watch::Sender<Option<Stop>>,
-    log_bytes_left: AtomicU64,
 }
 
 impl Attempt {
@@ -49,7 +50,6 @@ impl Attempt {
         let action = plan.action(step)?.clone();
         let facts = facts(&log.look(|history| history.key.to_string()), &plan, &action, number);
         Some(Self {
-            log_bytes_left: AtomicU64::new(plan.limits.log_bytes),
             log,
             platform,
             action,
@@ -163,14 +163,8 @@ impl Attempt {
             Effect::Look(call) => Some(call.clone()),
             Effect::Keyed { .. } => None,
         };
-        let event = Event::CallOutcome {
-            step: self.step().clone(),
-            attempt: self.number,
-            ordinal,
-            call,
-            outcome,
-            note,
-        };
+        let event =
+            Event::CallOutcome { step: self.step().clone(), attempt: self.number, ordinal, call, outcome, note };
         // Durable with the next intent at the latest, which is behind it in the same log.
         drop(self.record(event)?);
         Ok(())
@@ -187,7 +181,7 @@ impl Attempt {
         })
     }
 
-    /// Takes a line that the action logged, within the bound of its bytes.
+    /// Takes a line that the action logged.
     pub(crate) fn log_line(
         &self,
         line: u32,
@@ -195,29 +189,31 @@ impl Attempt {
         message: String,
         fields: Vec<(String, String)>,
     ) -> Result<(), Stop> {
-        let bytes: usize = message.len() + fields.iter().map(|(name, value)| name.len() + value.len()).sum::<usize>() + 16;
-        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-        let take = |left: u64| Some(left.saturating_sub(bytes));
-        let left = self.log_bytes_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).unwrap_or(0);
-        if left == 0 {
-            return Ok(());
-        }
-        let event = if left < bytes {
-            let limit = self.plan.limits.log_bytes;
-            self.line(Some(line), Level::Warn, format!("the log is full ({limit} bytes): later lines are dropped"), Vec::new())
-        } else {
-            self.line(Some(line), level, message, fields)
+        let event = Event::StepLog {
+            step: self.step().clone(),
+            attempt: self.number,
+            line: Some(line),
+            level,
+            message,
+            fields,
         };
+        // Durable with the next record that somebody waits for.
         drop(self.record(event)?);
         Ok(())
     }
 
-    fn line(&self, line: Option<u32>, level: Level, message: String, fields: Vec<(String, String)>) -> Event {
-        Event::StepLog { step: self.step().clone(), attempt: self.number, line, level, message, fields }
+    /// Waits a while, visibly, because the machine has no room for the guest.
+    pub(crate) async fn wait_for_room(&self, problem: &str) -> Result<(), Stop> {
+        let message = format!("{problem}; trying again in {} s", NO_ROOM_PAUSE.as_secs());
+        let (step, attempt, level) = (self.step().clone(), self.number, Level::Warn);
+        drop(self.record(Event::StepLog { step, attempt, line: None, level, message, fields: Vec::new() })?);
+        self.log.clock().sleep(NO_ROOM_PAUSE).await;
+        Ok(())
     }
 
-    /// Whether the guest has waited for an effect for `residency` without a break.
-    pub(crate) async fn waited(&self, residency: Duration) {
+    /// Resolves when the guest shall leave memory: it has waited for an effect for `residency` without a break, or it waits and
+    /// there is a crowd.
+    pub(crate) async fn waited<F: Future<Output = ()>>(&self, residency: Duration, crowd: impl Fn() -> F) {
         let mut waiting = self.waiting.subscribe();
         loop {
             if waiting.wait_for(|waiting| *waiting).await.is_err() {
@@ -225,6 +221,7 @@ impl Attempt {
             }
             tokio::select! {
                 () = self.log.clock().sleep(residency) => return,
+                () = crowd() => return,
                 _ = waiting.wait_for(|waiting| !*waiting) => {}
             }
         }

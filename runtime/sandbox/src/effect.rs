@@ -29,12 +29,6 @@ pub(crate) enum Effect {
 pub(crate) type Done = (Result<Answer, CallError>, Option<String>);
 
 impl Effect {
-    pub(crate) fn call(&self) -> &Call {
-        match self {
-            Self::Look(call) | Self::Keyed { call, .. } => call,
-        }
-    }
-
     /// Carries it out, through faults that pass.
     pub(crate) async fn perform(&self, attempt: &Attempt, ordinal: u32) -> Result<Done, Stop> {
         match self {
@@ -115,8 +109,7 @@ async fn scale(
         let Some(component) = attempt.component(name) else { return Ok(unknown(attempt, name)) };
         let (target, wanted) = (attempt.target(), replicas(name));
         let key = format!("{key}/{name}");
-        let scaled =
-            attempt.patiently(|| attempt.platform().scale(&key, target, &component.workload, wanted)).await?;
+        let scaled = attempt.patiently(|| attempt.platform().scale(&key, target, &component.workload, wanted)).await?;
         if let Err(error) = scaled {
             return Ok(Err(call_error(&error)));
         }

@@ -38,9 +38,9 @@ pub(crate) async fn prepare(attempt: &Attempt, call: &Call) -> Result<Prepared, 
             Err(error) => Prepared::Answer(Err(error)),
         },
         Call::SetVersion { target } => attempt.log().look(|history| set_version(history, target)),
-        Call::Sync => attempt.log().look(|history| {
-            if history.is_applied() { unchanged() } else { Prepared::Intent(before_sync(history)) }
-        }),
+        Call::Sync => attempt
+            .log()
+            .look(|history| if history.is_applied() { unchanged() } else { Prepared::Intent(before_sync(history)) }),
         Call::JobRun { spec } | Call::JobStart { spec } => {
             if let Err(error) = attempt.log().look(|history| effect::check_job(history, spec)) {
                 return Ok(Prepared::Answer(Err(error)));
@@ -63,11 +63,14 @@ pub(crate) fn journal_answer(attempt: &Attempt, call: &Call) -> Result<Result<An
         }
         Call::Random { len } => {
             let mut bytes = vec![0; *len as usize];
-            getrandom::fill(&mut bytes)
-                .map_err(|error| Stop::Ending(Box::new(Ending::failed(format!("this machine gives no randomness: {error}")))))?;
+            getrandom::fill(&mut bytes).map_err(|error| {
+                Stop::Ending(Box::new(Ending::failed(format!("this machine gives no randomness: {error}"))))
+            })?;
             Ok(Answer::Random { bytes: Bytes(bytes) })
         }
-        Call::StatePut { key, value } if key.is_empty() || key.len() > STATE_KEY_BYTES || value.0.len() > STATE_BYTES => {
+        Call::StatePut { key, value }
+            if key.is_empty() || key.len() > STATE_KEY_BYTES || value.0.len() > STATE_BYTES =>
+        {
             Err(CallError::new(
                 Code::Invalid,
                 format!("a state key has 1 to {STATE_KEY_BYTES} bytes, a value at most {STATE_BYTES}"),
@@ -80,8 +83,7 @@ pub(crate) fn journal_answer(attempt: &Attempt, call: &Call) -> Result<Result<An
 fn set_version(history: &History, target: &str) -> Prepared {
     if history.render_of(target).is_none() {
         let from = history.plan.from_version.as_deref().map(|from| format!(" or `{from}`")).unwrap_or_default();
-        let message =
-            format!("this change can set the version `{}`{from}, not `{target}`", history.plan.to_version);
+        let message = format!("this change can set the version `{}`{from}, not `{target}`", history.plan.to_version);
         return Prepared::Answer(Err(CallError::new(Code::Invalid, message)));
     }
     if history.applied.as_ref().is_some_and(|applied| applied.version == target) {
@@ -105,7 +107,9 @@ type Replicas = std::collections::BTreeMap<String, u32>;
 async fn found_replicas(attempt: &Attempt, components: &[String]) -> Result<Result<Replicas, CallError>, Stop> {
     let mut found = Replicas::new();
     for name in components {
-        let Some(component) = attempt.component(name) else { return Ok(Err(attempt.log().look(|h| unknown_component(name, h)))) };
+        let Some(component) = attempt.component(name) else {
+            return Ok(Err(attempt.log().look(|h| unknown_component(name, h))));
+        };
         if attempt.log().look(|history| history.stopped.contains_key(name)) {
             continue;
         }
@@ -121,7 +125,9 @@ async fn found_replicas(attempt: &Attempt, components: &[String]) -> Result<Resu
 async fn wanted_replicas(attempt: &Attempt, components: &[String]) -> Result<Result<Replicas, CallError>, Stop> {
     let mut wanted = Replicas::new();
     for name in components {
-        let Some(component) = attempt.component(name) else { return Ok(Err(attempt.log().look(|h| unknown_component(name, h)))) };
+        let Some(component) = attempt.component(name) else {
+            return Ok(Err(attempt.log().look(|h| unknown_component(name, h))));
+        };
         let known = attempt.log().look(|history| {
             rendered_replicas(history, &component).or_else(|| history.stopped.get(name).map(|stopped| stopped.former))
         });

@@ -62,6 +62,5 @@ where
 }
 
 fn record(log: &ChangeLog, event: Event) -> Result<Receipt, Impatience> {
-    log.record(event)
-        .map_err(|broken| Impatience::Journal(JournalError::Damaged { problem: broken.to_string() }))
+    log.record(event).map_err(|broken| Impatience::Journal(JournalError::Damaged { problem: broken.to_string() }))
 }

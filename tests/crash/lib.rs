@@ -1,0 +1,1 @@
+//! The crash matrix has no library: see `tests/`.

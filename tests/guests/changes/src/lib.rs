@@ -1,0 +1,81 @@
+//! Actions for the crash matrix. `everything` makes each kind of call once; the others end in each way in the middle of one.
+
+use pintle_sdk::prelude::*;
+
+#[action(description = "Every kind of call")]
+fn everything(ctx: &Context) -> Result<()> {
+    info!("before {}", ctx.target_version());
+    components::stop(["task-worker"])?;
+    let runs = state::get_text("runs")?.unwrap_or_default();
+    state::put("runs", format!("{runs}x"))?;
+    let seed = durable::random(4);
+    let began = durable::now();
+    durable::sleep(Duration::from_secs(5))?;
+    releases::set_version(ctx.target_version())?;
+    info!("between {:?} {:?}", seed, began);
+    let image = components::images("server")?[0].with_tag(ctx.target_version());
+    let first = Job::new(image.clone()).command(["first"]).start()?;
+    let second = Job::new(image.clone()).command(["second"]).start()?;
+    let stray = Job::new(image.clone()).command(["stray"]).start()?;
+    let ended = jobs::wait_any(&[first.clone(), second.clone()])?;
+    let rest = if ended.id == first { second } else { first };
+    jobs::wait_any(&[rest])?;
+    jobs::cancel(&stray)?;
+    Job::new(image).command(["migrate"]).env_from("server").run()?;
+    components::start(["task-worker"])?;
+    components::wait_ready(["server", "task-worker"], Duration::from_secs(30))?;
+    if components::status("task-worker")?.ready == 0 {
+        return Err(Error::failed("the worker is not ready"));
+    }
+    info!("after");
+    Ok(())
+}
+
+#[action(description = "The five calls of an upgrade")]
+fn upgrade(ctx: &Context) -> Result<()> {
+    components::stop(["task-worker"])?;
+    releases::set_version(ctx.target_version())?;
+    let image = components::images("server")?[0].with_tag(ctx.target_version());
+    Job::new(image).command(["migrate"]).env_from("server").run()?;
+    components::start(["task-worker"])
+}
+
+#[action(description = "Looks only, and leaves the sync to the change")]
+fn look(_ctx: &Context) -> Result<()> {
+    components::status("server").map(drop)
+}
+
+#[action(description = "An error after an effect")]
+fn fails(_ctx: &Context) -> Result<()> {
+    components::stop(["task-worker"])?;
+    Err(Error::failed("no luck"))
+}
+
+#[action(description = "An error in the first attempt only")]
+fn fails_once(ctx: &Context) -> Result<()> {
+    components::stop(["task-worker"])?;
+    if ctx.attempt() == 1 {
+        return Err(Error::failed("not yet"));
+    }
+    components::start(["task-worker"])
+}
+
+#[action(description = "A panic after an effect")]
+fn panics(_ctx: &Context) -> Result<()> {
+    components::stop(["task-worker"])?;
+    panic!("the roof is on fire")
+}
+
+#[action(description = "A call without a grant")]
+fn denied(_ctx: &Context) -> Result<()> {
+    components::stop(["task-worker"])?;
+    components::stop(["server"])
+}
+
+#[action(description = "Waits for longer than its timeout")]
+fn late(_ctx: &Context) -> Result<()> {
+    components::stop(["task-worker"])?;
+    durable::sleep(Duration::from_secs(3_600))
+}
+
+actions!(everything, upgrade, look, fails, fails_once, panics, denied, late);

@@ -1,0 +1,56 @@
+//! Processes of this machine, as `/proc` tells of them: found by the folder that they work in or the words they were started with,
+//! so that only those of the soak's own release are ever killed.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context, Result};
+
+/// A process and the words it was started with.
+#[derive(Debug, Clone)]
+pub struct Process {
+    pub pid: u32,
+    pub words: Vec<String>,
+    cwd: Option<PathBuf>,
+}
+
+/// All processes that can be looked at. Those that end meanwhile are left out.
+fn all() -> Result<Vec<Process>> {
+    let entries = fs::read_dir("/proc").context("cannot read /proc")?;
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    Ok(pids.filter_map(look).collect())
+}
+
+fn look(pid: u32) -> Option<Process> {
+    let folder = Path::new("/proc").join(pid.to_string());
+    let stat = fs::read_to_string(folder.join("stat")).ok()?;
+    // A zombie has ended; somebody only did not ask for its status yet.
+    let state = stat.rsplit_once(')')?.1.trim_start().chars().next()?;
+    if matches!(state, 'Z' | 'X') {
+        return None;
+    }
+    let line = fs::read(folder.join("cmdline")).ok()?;
+    let words = line.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+    let words = words.map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+    Some(Process { pid, words, cwd: fs::read_link(folder.join("cwd")).ok() })
+}
+
+/// The shims of the workloads below a folder.
+pub fn shims(run: &Path) -> Result<Vec<Process>> {
+    let below = |process: &Process| process.words.iter().any(|word| Path::new(word).starts_with(run));
+    let is_shim = |process: &Process| process.words.get(1).is_some_and(|word| word == "shim");
+    let is_exec = |process: &Process| process.words.iter().any(|word| word == "--exec");
+    Ok(all()?.into_iter().filter(|process| is_shim(process) && !is_exec(process) && below(process)).collect())
+}
+
+/// The processes of the shop that work below a folder: those with this subcommand, such as `worker`.
+pub fn of_shop(run: &Path, subcommand: &str) -> Result<Vec<Process>> {
+    let works_here = |process: &Process| process.cwd.as_ref().is_some_and(|cwd| cwd.starts_with(run));
+    let is_shop = |process: &Process| {
+        let program = process.words.first().and_then(|word| Path::new(word).file_name());
+        program.is_some_and(|name| name == "shop") && process.words.iter().any(|word| word == subcommand)
+    };
+    Ok(all()?.into_iter().filter(|process| works_here(process) && is_shop(process)).collect())
+}
