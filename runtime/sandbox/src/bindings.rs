@@ -8,8 +8,6 @@ use crate::host::Facts;
 use crate::trapped::Refused;
 
 pub(crate) mod wit {
-    #![expect(clippy::pedantic, reason = "generated")]
-
     wasmtime::component::bindgen!({
         path: "../../wit",
         world: "action-module",

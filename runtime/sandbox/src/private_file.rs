@@ -5,10 +5,11 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-/// A file of a writer that died is older than this; no write takes so long.
-const ABANDONED: Duration = Duration::from_secs(3600);
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
+
+/// Extension of a file that is being written: `NAME.PID-COUNT.unfinished`.
 const UNFINISHED: &str = "unfinished";
 
 /// What could not be done with which file.
@@ -33,15 +34,22 @@ pub(crate) fn private_dir(path: &Path) -> Result<(), FileError> {
     std::fs::set_permissions(path, Permissions::from_mode(0o700))
         .map_err(|e| FileError::new("take others' access to", path, e))?;
     for entry in path.read_dir().map_err(|e| FileError::new("read", path, e))?.flatten() {
-        let unfinished = entry.path().extension().is_some_and(|extension| extension == UNFINISHED);
-        let modified = entry.metadata().and_then(|metadata| metadata.modified());
-        let old = modified.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > ABANDONED));
-        if unfinished && old {
+        if writer(&entry.path()).is_some_and(|writer| test_kill_process(writer) == Err(Errno::SRCH)) {
             // Someone else may be quicker.
             drop(std::fs::remove_file(entry.path()));
         }
     }
     Ok(())
+}
+
+/// The process that writes this file, if it is an unfinished one.
+fn writer(path: &Path) -> Option<Pid> {
+    if path.extension()? != UNFINISHED {
+        return None;
+    }
+    let (_, writer) = path.file_stem()?.to_str()?.rsplit_once('.')?;
+    let (pid, _) = writer.split_once('-')?;
+    Pid::from_raw(pid.parse().ok()?)
 }
 
 /// Writes a file that is durable, and complete whenever it is seen under its name.

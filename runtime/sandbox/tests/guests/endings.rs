@@ -58,7 +58,7 @@ async fn codes_of_the_host_become_endings_where_there_is_one() {
 
 #[tokio::test]
 async fn the_output_of_a_failed_job_stands_beside_the_message() {
-    let text: String = (1..=30).map(|line| format!("line {line}\n")).collect();
+    let text = (1..=30).map(|line| format!("line {line}\n")).collect::<Vec<_>>().concat();
     let output = Output { text, cut: true };
     let result = JobResult {
         id: "job".to_owned(),

@@ -124,3 +124,19 @@ async fn code_of_another_engine_is_removed() {
     assert!(!other.exists());
     assert!(unknown.exists(), "what is not ours stays");
 }
+
+#[tokio::test]
+async fn what_a_writer_left_that_died_is_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = SandboxConfig::new(dir.path());
+    fs::create_dir(&config.modules_dir).unwrap();
+    let mut child = std::process::Command::new("true").spawn().unwrap();
+    child.wait().unwrap();
+    let left = |pid: u32| config.modules_dir.join(format!("0123.{pid}-0.unfinished"));
+    let (dead, alive) = (left(child.id()), left(std::process::id()));
+    fs::write(&dead, "half").unwrap();
+    fs::write(&alive, "half").unwrap();
+    let _sandbox = sandbox(&dir);
+    assert!(!dead.exists());
+    assert!(alive.exists(), "its writer is at it");
+}

@@ -82,11 +82,11 @@ impl Script {
     /// What the guest reported.
     pub fn seen(&self) -> String {
         let calls = self.calls();
-        let reports = calls.iter().filter_map(|call| match call {
+        let mut reports = calls.iter().filter_map(|call| match call {
             Call::StatePut { key, value } if key == "seen" => Some(String::from_utf8(value.0.clone()).unwrap()),
             _ => None,
         });
-        reports.last().unwrap_or_else(|| panic!("the guest reported nothing, it called {calls:?}"))
+        reports.next_back().unwrap_or_else(|| panic!("the guest reported nothing, it called {calls:?}"))
     }
 
     pub fn shared(self) -> Arc<Self> {

@@ -51,6 +51,6 @@ fn artifact(message: &str, package: &str) -> Option<PathBuf> {
     let message: serde_json::Value = serde_json::from_str(message).ok()?;
     let of_package = message["target"]["name"].as_str()? == package.replace('-', "_");
     let files = message["filenames"].as_array()?;
-    let module = files.iter().filter_map(|file| file.as_str()).find(|file| file.ends_with(".wasm"))?;
-    of_package.then(|| PathBuf::from(module))
+    let mut files = files.iter().filter_map(|file| file.as_str()).map(PathBuf::from);
+    files.find(|file| of_package && file.extension().is_some_and(|extension| extension == "wasm"))
 }

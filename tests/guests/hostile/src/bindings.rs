@@ -1,5 +1,5 @@
 //! The bindings of `pintle:hooks`, generated from the WIT, and the exports of this guest.
-#![expect(unsafe_code, clippy::pedantic, reason = "generated code")]
+#![expect(unsafe_code, clippy::mem_forget, clippy::pedantic, reason = "generated code")]
 
 use crate::Hostile;
 

@@ -1,4 +1,5 @@
 //! Ways to use too much.
+#![expect(clippy::unnecessary_wraps, reason = "every action has the same signature")]
 
 use std::hint::black_box;
 

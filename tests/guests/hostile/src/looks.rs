@@ -1,4 +1,6 @@
 //! Ways to look at the machine.
+#![expect(clippy::unnecessary_wraps, reason = "every action has the same signature")]
+#![expect(clippy::disallowed_methods, reason = "the clocks that Pintle may not use are what is looked at")]
 
 use std::collections::hash_map::RandomState;
 use std::fs::{self, File};
@@ -42,7 +44,7 @@ pub fn around() -> Result<(), Error> {
 
 /// A day, by the standard library's clock.
 pub fn sleep() -> Result<(), Error> {
-    std::thread::sleep(Duration::from_secs(86_400));
+    std::thread::sleep(Duration::from_hours(24));
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! WASI without the standard library, which never asks for this much.
 #![expect(unsafe_code, reason = "imports of the component are declared by hand")]
+#![expect(clippy::unnecessary_wraps, reason = "every action has the same signature")]
 
 use crate::bindings::pintle::hooks::types::Error;
 
