@@ -42,7 +42,7 @@ use release_dir::{Applied, ReleaseDir, process_of};
 /// Where the local platform works.
 #[derive(Debug, Clone)]
 pub struct LocalConfig {
-    /// Absolute; made at need, for the owner alone. One Pintle at a time.
+    /// Made at need, for the owner alone. One Pintle at a time.
     pub run_dir: PathBuf,
     /// The `pintle` program: its arguments `shim …` go to [`shim_main`].
     pub shim: PathBuf,
@@ -70,7 +70,13 @@ impl LocalConfig {
 
 impl Local {
     #[must_use]
-    pub fn new(config: LocalConfig) -> Self {
+    pub fn new(mut config: LocalConfig) -> Self {
+        // Shims start in another folder.
+        for path in [&mut config.run_dir, &mut config.shim] {
+            if let Ok(absolute) = std::path::absolute(&*path) {
+                *path = absolute;
+            }
+        }
         Self { config, locks: Locks::default(), applied: Mutex::default() }
     }
 

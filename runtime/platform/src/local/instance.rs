@@ -228,6 +228,8 @@ impl Instance {
     }
 
     fn spawn_shim(&self, program: &Path) -> io::Result<OwnedFd> {
+        // What Pintle itself was started with, as a lock that a script holds, must not stay open for as long as a process lives.
+        close_fds::set_fds_cloexec_threadsafe(3, &[]);
         let log = OpenOptions::new().create(true).append(true).mode(0o600).open(self.dir.join(SHIM_LOG))?;
         let mut child = Command::new(program)
             .arg("shim")

@@ -75,10 +75,10 @@ impl Handle {
         Ok(Self { fd: pidfd_open(pid, PidfdFlags::empty())? })
     }
 
-    /// Sends a signal. Without effect on one that has ended.
+    /// Sends a signal. Without effect on one that has ended, and on one that became another user's: that one has to end by itself.
     pub(super) fn signal(&self, signal: Signal) -> io::Result<()> {
         match pidfd_send_signal(&self.fd, signal) {
-            Ok(()) | Err(Errno::SRCH) => Ok(()),
+            Ok(()) | Err(Errno::SRCH | Errno::PERM) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
@@ -99,14 +99,16 @@ impl Handle {
 }
 
 impl Stat {
-    /// None where there is no such process.
+    /// None where there is no such process, or where it is another user's and `/proc` hides it.
     pub(super) fn of(pid: i32) -> io::Result<Option<Self>> {
         let text = match fs::read(format!("/proc/{pid}/stat")) {
             Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            // It ended while it was read.
-            Err(error) if error.raw_os_error() == Some(Errno::SRCH.raw_os_error()) => return Ok(None),
-            Err(error) => return Err(error),
+            Err(error) => {
+                let hidden = matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied);
+                // The second: it ended while it was read.
+                let none = hidden || error.raw_os_error() == Some(Errno::SRCH.raw_os_error());
+                return if none { Ok(None) } else { Err(error) };
+            }
         };
         let broken = || io::Error::new(io::ErrorKind::InvalidData, format!("/proc/{pid}/stat is not as expected"));
         Self::parse(&text).map(Some).ok_or_else(broken)

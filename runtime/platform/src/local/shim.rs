@@ -85,24 +85,28 @@ struct Shim {
 impl Shim {
     fn run(mut self) -> io::Result<()> {
         let mut attempts = 0;
-        let exit = loop {
+        let mut exit = Exit::NeverRan;
+        while attempts <= self.launch.retries {
             self.look_for_end()?;
-            if self.by.is_some() && attempts == 0 {
-                break Exit::NeverRan;
+            if self.by.is_some() {
+                break;
             }
             attempts += 1;
-            let exit = self.attempt(attempts)?;
-            if exit == (Exit::Code { code: 0 }) || attempts > self.launch.retries || self.pause(attempts)? {
-                break exit;
+            exit = self.attempt(attempts)?;
+            if self.by.is_some() || exit == (Exit::Code { code: 0 }) {
+                break;
             }
-        };
+            if attempts <= self.launch.retries {
+                self.pause(attempts)?;
+            }
+        }
         // Lost output is no reason to lose the result as well.
         let _lost = self.output.sync();
         self.write_end(&Ended { exit, by: self.by, attempts, at_ms: wall_ms() })
     }
 
-    /// Waits before the next try; tells whether there is to be none.
-    fn pause(&mut self, attempts: u32) -> io::Result<bool> {
+    /// Waits before the next try, unless somebody wants the end.
+    fn pause(&mut self, attempts: u32) -> io::Result<()> {
         let doubled = self.launch.retry_wait_ms.saturating_mul(1 << (attempts - 1).min(16));
         let until = uptime_ms() + doubled.min(LONGEST_RETRY_WAIT_MS);
         while self.by.is_none() && uptime_ms() < until {
@@ -110,7 +114,7 @@ impl Shim {
             wait(&mut [PollFd::new(&self.stop, PollFlags::IN)], Some(until))?;
             self.look_for_end()?;
         }
-        Ok(self.by.is_some())
+        Ok(())
     }
 
     /// Finds out whether somebody asked for the end, or the deadline has passed. The first reason stays.

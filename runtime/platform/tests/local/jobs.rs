@@ -74,6 +74,13 @@ async fn a_job_gets_a_clean_environment_in_the_promised_order() {
 }
 
 #[tokio::test]
+async fn a_job_inherits_nothing_that_is_open() {
+    let home = Home::new();
+    // The fourth is the folder that is listed.
+    assert_eq!(home.run_job("job-1", &sh("exec ls /proc/self/fd")).await.output.text, "0\n1\n2\n3");
+}
+
+#[tokio::test]
 async fn the_programs_of_an_image_come_before_those_of_the_machine() {
     let home = Home::new();
     let mut job = sh("");

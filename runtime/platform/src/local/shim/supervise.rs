@@ -13,6 +13,11 @@ use crate::local::kin::{Kin, MARK};
 use crate::local::launch::{Exit, PROCESS, Started};
 use crate::local::process::{Identity, uptime_ms};
 
+/// What a pipe holds.
+const PIPE: usize = 64 << 10;
+/// What is taken of it at once.
+const READ: usize = 16 << 10;
+
 impl Shim {
     /// Starts the process and waits until it and all that came of it are gone.
     pub(super) fn attempt(&mut self, attempt: u32) -> io::Result<Exit> {
@@ -47,7 +52,16 @@ impl Shim {
         let mut kill_at = None;
         loop {
             let leader = kin.leader.as_ref().map_or(Ok(None), Identity::open)?;
-            // A process that ends by itself leaves nobody behind.
+            if leader.is_some() && kill_at.is_none() {
+                self.look_for_end()?;
+                if self.by.is_some() {
+                    for process in kin.living()? {
+                        process.signal(Signal::TERM)?;
+                    }
+                    kill_at = Some(uptime_ms().saturating_add(self.launch.grace_ms));
+                }
+            }
+            // A process that ends by itself leaves nobody behind, and nobody can stop it any more.
             let alone = leader.is_none() && kill_at.is_none();
             let due = alone || kill_at.is_some_and(|kill_at| uptime_ms() >= kill_at);
             let living = match leader {
@@ -59,26 +73,21 @@ impl Shim {
                 break;
             }
             let mut fds: Vec<_> = living.iter().map(|process| PollFd::new(process.fd(), PollFlags::IN)).collect();
-            if kill_at.is_none() {
+            if !due && kill_at.is_none() {
                 fds.push(PollFd::new(&self.stop, PollFlags::IN));
             }
             fds.extend(output.as_ref().map(|output| PollFd::new(output, PollFlags::IN)));
             wait(&mut fds, if due { None } else { kill_at.or(self.deadline) })?;
             self.copy_output(&mut output)?;
-            if alone {
-                continue;
-            }
-            self.look_for_end()?;
-            if self.by.is_some() && kill_at.is_none() {
-                for process in kin.living()? {
-                    process.signal(Signal::TERM)?;
-                }
-                kill_at = Some(uptime_ms().saturating_add(self.launch.grace_ms));
-            }
         }
         // Not before now: while the leader is not waited for, its group's number stays its own.
         let status = child.wait()?;
-        while self.copy_output(&mut output)? {}
+        // As much as a pipe holds: someone who hid from us may still write into it, and would keep this going for ever.
+        for _ in 0..=PIPE / READ {
+            if !self.copy_output(&mut output)? {
+                break;
+            }
+        }
         Ok(exit_of(status))
     }
 
@@ -88,7 +97,7 @@ impl Shim {
         if wait(&mut [PollFd::new(reader, PollFlags::IN)], Some(0))? == 0 {
             return Ok(false);
         }
-        let mut bytes = [0; 16 << 10];
+        let mut bytes = [0; READ];
         let len = reader.read(&mut bytes)?;
         if len == 0 {
             *output = None;
