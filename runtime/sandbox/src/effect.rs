@@ -198,17 +198,7 @@ async fn start_job(
     let (target, platform) = (attempt.target(), attempt.platform());
     let mut note = None;
     if let Some(left) = &pre.left_job {
-        // Inside one change the earlier Job may still run: then this one waits for its turn.
-        let cleared = async {
-            if platform.job_ended(target, left).await? == Some(false) {
-                platform.wait_job(target, left).await?;
-            }
-            platform.delete_job(&format!("{key}/left"), target, left).await
-        };
-        // A Job that is gone already is as good as deleted.
-        if let Err(error) = cleared.await
-            && !matches!(error, PlatformError::NotFound(_))
-        {
+        if let Err(error) = clear(attempt, &format!("{key}/left"), left).await? {
             return Ok(Err(call_error(&error)));
         }
         note = Some(format!("deleted the Job {left}, which an earlier action had left"));
@@ -216,6 +206,24 @@ async fn start_job(
     let job = attempt.log().look(|history| job(history, spec, attempt.time_left(history)));
     let started = attempt.patiently(|| platform.start_job(key, target, id, &job)).await?;
     Ok(started.map(|()| note).map_err(|error| call_error(&error)))
+}
+
+/// Deletes a Job that is in the way once it has ended: inside one change it may still run, and this one waits for its turn. A Job
+/// that is gone already is as good as deleted.
+async fn clear(attempt: &Attempt, key: &str, left: &str) -> Result<Result<(), PlatformError>, Stop> {
+    let (target, platform) = (attempt.target(), attempt.platform());
+    let cleared = match attempt.patiently(|| platform.job_ended(target, left)).await? {
+        Ok(Some(false)) => attempt.patiently(|| platform.wait_job(target, left)).await?.map(drop),
+        ended => ended.map(drop),
+    };
+    let deleted = match cleared {
+        Ok(()) => attempt.patiently(|| platform.delete_job(key, target, left)).await?,
+        error => error,
+    };
+    Ok(match deleted {
+        Err(PlatformError::NotFound(_)) => Ok(()),
+        deleted => deleted,
+    })
 }
 
 /// The Job with its environment as the release's new configuration has it, and ended before the action would be.

@@ -36,15 +36,17 @@ pub fn on_virtual_time<T>(case: impl Future<Output = T>) -> T {
 
 pub fn guests() -> &'static Guests {
     static GUESTS: OnceLock<Guests> = OnceLock::new();
-    GUESTS.get_or_init(|| {
-        let path = guest_artifacts::module("guest-changes");
-        let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let sandbox = Sandbox::new(SandboxConfig::new(folder.path())).expect("a sandbox");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let module = runtime.block_on(sandbox.admit(&bytes)).expect("the module is admitted");
-        Guests { module: module.digest.clone(), sandbox, _folder: folder }
-    })
+    // On a thread of its own: a case that asks first is inside a runtime of its own.
+    GUESTS.get_or_init(|| std::thread::spawn(compile).join().expect("the guests are compiled"))
+}
+
+fn compile() -> Guests {
+    let bytes = guest_artifacts::bytes("guest-changes");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let sandbox = Sandbox::new(SandboxConfig::new(folder.path())).expect("a sandbox");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let module = runtime.block_on(sandbox.admit(&bytes)).expect("the module is admitted");
+    Guests { module: module.digest.clone(), sandbox, _folder: folder }
 }
 
 /// A rig whose world has the release at 1.0.0, set up by change 1.
