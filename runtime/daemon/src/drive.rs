@@ -72,8 +72,7 @@ impl Driver {
     /// # Errors
     /// Where the journal cannot go on, or Pintle itself went wrong.
     pub async fn drive(&self, log: Arc<ChangeLog>) -> Result<ChangeState, DriveError> {
-        let mut drive =
-            Drive { driver: self, log, running: HashMap::new(), work: JoinSet::new(), last: None };
+        let mut drive = Drive { driver: self, log, running: HashMap::new(), work: JoinSet::new(), last: None };
         let mut records = drive.log.subscribe();
         loop {
             records.borrow_and_update();
@@ -139,9 +138,11 @@ impl Drive<'_> {
         if again {
             return Ok(Round::Again);
         }
-        self.running.retain(|place, work| wanted.contains(place) || {
-            work.abort();
-            false
+        self.running.retain(|place, work| {
+            wanted.contains(place) || {
+                work.abort();
+                false
+            }
         });
         Ok(Round::Wait(delay))
     }

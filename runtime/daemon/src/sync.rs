@@ -36,8 +36,7 @@ pub(crate) async fn apply(
 
 /// Removes everything of the release.
 pub(crate) async fn remove(log: &ChangeLog, platform: &dyn Platform, step: &StepId, attempt: u32) -> WorkEnd {
-    let (key, target) =
-        log.look(|history| (key(&history.key.stored(), step, attempt), history.plan.target.clone()));
+    let (key, target) = log.look(|history| (key(&history.key.stored(), step, attempt), history.plan.target.clone()));
     let done = patiently(log, step, attempt, || platform.remove(&key, &target)).await;
     end(done, None)
 }

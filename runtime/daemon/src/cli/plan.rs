@@ -1,0 +1,76 @@
+//! `pintle plan`: what `pintle up` would do, without doing it.
+
+use std::path::PathBuf;
+
+use pintle_lifecycle::difference::Difference;
+use pintle_lifecycle::plan;
+use pintle_lifecycle::plan_view::{differences, text};
+use pintle_lifecycle::planning::Planned;
+use serde::Serialize;
+
+use super::exit::Exit;
+use super::global::Global;
+use super::print::{print, print_json};
+use crate::error::Error;
+use crate::looking::Looking;
+use crate::reading;
+use crate::request::{Keep, Request};
+
+/// Show what `up` would run, in which order, and why
+///
+/// Has no effect at all, and works while another Pintle has the store.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  pintle plan release.yml
+  pintle plan release.yml -o json | jq .plan.phases")]
+pub struct Plan {
+    /// The document of the release: release.yml
+    file: PathBuf,
+    /// Form of the output
+    #[arg(short, long, value_enum, default_value_t = Form::Text, value_name = "FORM")]
+    output: Form,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    Text,
+    Json,
+}
+
+/// What `-o json` prints.
+#[derive(Debug, Serialize)]
+struct Shape {
+    /// The frozen plan that the change would have; null where there is nothing to do.
+    plan: Option<Box<plan::Plan>>,
+    differences: Vec<Difference>,
+    reason: String,
+    /// The change to look at instead, where there is one.
+    change: Option<String>,
+}
+
+impl Plan {
+    pub async fn run(self, global: &Global) -> Result<Exit, Error> {
+        let state = global.state()?;
+        let mut request = Request::of_file(&self.file, &global.tenant);
+        if request.has_modules() {
+            request.admit(Looking::with(&state)?.sandbox(), Keep::No).await;
+        }
+        let journal = reading::open(&state)?;
+        match (request.plan(&*journal).await?, self.output) {
+            (Planned::Change(plan), Form::Text) => print(&text(&plan)),
+            (Planned::Change(plan), Form::Json) => {
+                let (differences, reason) = (differences(&plan), plan.reason.clone());
+                print_json(&Shape { differences, reason, change: None, plan: Some(plan) })
+            }
+            (Planned::Nothing { reason, change }, Form::Text) => {
+                let look =
+                    change.map(|change| format!(": look at `pintle describe change {change}`")).unwrap_or_default();
+                print(&format!("nothing to do: {reason}{look}\n"))
+            }
+            (Planned::Nothing { reason, change }, Form::Json) => {
+                let change = change.map(|change| change.to_string());
+                print_json(&Shape { plan: None, differences: Vec::new(), reason, change })
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! `pintle up`: brings a release to its document, or goes on with what is open.
+
+use std::path::PathBuf;
+
+use super::carry_out::{Wanted, carry_out, exit};
+use super::exit::Exit;
+use super::global::Global;
+use super::session::{Following, Session};
+use crate::error::Error;
+use crate::recover::open_changes;
+use crate::request::{Keep, Request};
+
+/// Set up or change a release, and follow its steps
+///
+/// With FILE: brings the release to what the document says. A change of it that is open goes on first. Without FILE: goes on with
+/// all changes that are open, as after a crash, a Ctrl-C or `--detach`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  pintle up release.yml            set up the release, or upgrade it after an edit
+  pintle up                        go on with everything that is open
+  pintle up release.yml --detach   write the change down and leave it to the next `pintle up`")]
+pub struct Up {
+    /// The document of the release: release.yml
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    following: Following,
+}
+
+impl Up {
+    pub async fn run(self, global: &Global) -> Result<Exit, Error> {
+        let Some(file) = self.file else {
+            if self.following.detach {
+                return Err(Error::Usage {
+                    what: "`--detach` without a FILE leaves nothing behind".to_owned(),
+                    cure: "name the document of a release, as in `pintle up release.yml --detach`".to_owned(),
+                });
+            }
+            return go_on(&mut Session::open(global, self.following)?).await;
+        };
+        let mut request = Request::of_file(&file, &global.tenant);
+        let mut session = Session::open(global, self.following)?;
+        if request.has_modules() {
+            request.admit(session.pintle.sandbox()?, Keep::Yes).await;
+        }
+        carry_out(&mut session, Wanted::Document(Box::new(request))).await
+    }
+}
+
+/// Goes on with all open changes at once, then starts again what should run and does not.
+async fn go_on(session: &mut Session) -> Result<Exit, Error> {
+    let open = open_changes(session.pintle.journal()).await?;
+    if open.is_empty() {
+        session.say("nothing to do: no change is open");
+    }
+    let mut logs = Vec::new();
+    for change in &open {
+        session.say(&format!("{change}  going on"));
+        logs.push(session.pintle.recover(change).await?);
+    }
+    let mut all = Exit::Ok;
+    if !logs.is_empty() {
+        all = exit(&session.follow(logs).await?);
+    }
+    for view in session.pintle.journal().releases().await? {
+        if all == Exit::Detached {
+            break;
+        }
+        all = all.and(session.restore(&view).await?);
+    }
+    Ok(all)
+}

@@ -1,0 +1,99 @@
+//! `pintle retry` and `pintle cancel`: what a person decides about a change that failed, runs or is stuck.
+
+use pintle_lifecycle::ending::ChangeState;
+use pintle_lifecycle::record::Verb;
+use pintle_lifecycle::view::ChangeView;
+
+use super::carry_out::exit;
+use super::exit::Exit;
+use super::global::Global;
+use super::interrupt::OnInterrupt;
+use super::session::{Followed, Following, Session};
+use crate::error::Error;
+use crate::lookup;
+
+/// Make a new attempt of the failed step of a change, with the same plan
+///
+/// For a change that failed, was cancelled, or is stuck; the newest one of its release.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  pintle retry shop-2")]
+pub struct Retry {
+    /// The change, as in shop-2
+    change: String,
+    #[command(flatten)]
+    following: Following,
+}
+
+/// Stop the running action of a change and its Jobs; nothing is undone
+///
+/// For a change that is open or stuck. What it changed so far stays; `pintle steps` shows what that was.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  pintle cancel shop-2")]
+pub struct Cancel {
+    /// The change, as in shop-2
+    change: String,
+}
+
+impl Retry {
+    pub async fn run(self, global: &Global) -> Result<Exit, Error> {
+        let followed = ask(global, &self.change, self.following, Verb::Retry).await?;
+        Ok(followed.map_or(Exit::Ok, |followed| exit(&followed)))
+    }
+}
+
+impl Cancel {
+    pub async fn run(self, global: &Global) -> Result<Exit, Error> {
+        let following = Following { detach: false, on_interrupt: OnInterrupt::Detach };
+        match ask(global, &self.change, following, Verb::Cancel).await? {
+            // Here it is what was asked for.
+            Some(Followed::Ended(ended)) if ended.iter().all(|(_, state)| *state == ChangeState::Cancelled) => {
+                Ok(Exit::Ok)
+            }
+            followed => Ok(followed.map_or(Exit::Ok, |followed| exit(&followed))),
+        }
+    }
+}
+
+/// Asks for a verb and follows what comes of it; none where it is left to the next `pintle up`.
+async fn ask(global: &Global, id: &str, following: Following, verb: Verb) -> Result<Option<Followed>, Error> {
+    let change = global.change(id)?;
+    let mut session = Session::open(global, following)?;
+    let journal = session.pintle.journal();
+    let view = lookup::change(journal, &change).await?;
+    let newest = lookup::release(journal, &change.release).await?.changes;
+    check(&view, newest, verb)?;
+    let log = session.pintle.recover(&change).await?;
+    session.pintle.ask(&log, verb).await?;
+    if session.detach() {
+        session.say(&change.to_string());
+        session.say("it goes on with the next `pintle up`");
+        return Ok(None);
+    }
+    Ok(Some(session.follow(vec![log]).await?))
+}
+
+/// Whether the verb makes sense for the change now.
+fn check(view: &ChangeView, newest: u64, verb: Verb) -> Result<(), Error> {
+    let change = view.key.clone();
+    let refuse = |why: String, cure: String| Err(Error::Refused { what: why, cure });
+    match (verb, view.state) {
+        (Verb::Cancel, state) if state.is_final() => {
+            refuse(format!("{change} is {state} already: there is nothing to cancel"), String::new())
+        }
+        (Verb::Cancel, _) | (Verb::Retry, ChangeState::Stuck) => Ok(()),
+        (Verb::Retry, ChangeState::Running | ChangeState::Waiting) => refuse(
+            format!("{change} has not ended: there is nothing to retry"),
+            "`pintle up` goes on with it".to_owned(),
+        ),
+        (Verb::Retry, ChangeState::Succeeded) => {
+            refuse(format!("{change} is Succeeded: there is nothing to retry"), String::new())
+        }
+        (Verb::Retry, _) if change.number != newest => refuse(
+            format!("{change} is not the newest change of its release"),
+            format!("look at {}, the newest one", change.release.change(newest)),
+        ),
+        (Verb::Retry, _) => Ok(()),
+    }
+}

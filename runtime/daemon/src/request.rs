@@ -1,0 +1,129 @@
+//! What a person asks for: that a release be as a document says. Reads the documents, looks at the modules, plans, and opens the
+//! change. Everything that is wrong is told at once, and then nothing is opened.
+
+mod documents;
+mod known;
+mod modules;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use pintle_journal::journal::Journal;
+use pintle_lifecycle::digest::hex;
+use pintle_lifecycle::document::Problems;
+use pintle_lifecycle::document::release::at_version;
+use pintle_lifecycle::ids::ReleaseKey;
+use pintle_lifecycle::plan::Plan;
+use pintle_lifecycle::planning::{Folders, Module, PlanInput, Planned, plan};
+
+use self::documents::Documents;
+use self::known::Known;
+pub(crate) use self::known::{applied, last_plan};
+pub use self::modules::Keep;
+use crate::error::Error;
+
+/// A release that shall be as its document says.
+pub struct Request {
+    tenant: String,
+    problems: Problems,
+    /// None where not even the release could be read: then `problems` says why.
+    documents: Option<Documents>,
+    modules: BTreeMap<String, Result<Module, String>>,
+}
+
+impl Request {
+    /// Reads the file of a release and the documents that it names. `tenant` is the caller's.
+    #[must_use]
+    pub fn of_file(path: &Path, tenant: &str) -> Self {
+        let mut problems = Problems::default();
+        let documents = Documents::of_file(path, &mut problems);
+        Self { tenant: tenant.to_owned(), problems, documents, modules: BTreeMap::new() }
+    }
+
+    /// The document that the release has, at another version of the application.
+    #[must_use]
+    pub fn at_version(last: &Plan, version: &str) -> Self {
+        let release = &last.target.release;
+        let mut problems = Problems::default();
+        let shown = format!("the stored document of {}", release.name);
+        let text = at_version(&last.document, version);
+        // Its paths are absolute.
+        let documents = Documents::of_text(&shown, &text, Path::new("/"), &mut problems);
+        Self { tenant: release.tenant.clone(), problems, documents, modules: BTreeMap::new() }
+    }
+
+    /// The release that is asked for; none where its document could not be read.
+    #[must_use]
+    pub fn release(&self) -> Option<ReleaseKey> {
+        let release = &self.documents.as_ref()?.release;
+        let tenant = release.spec.tenant.as_deref().unwrap_or(&self.tenant);
+        ReleaseKey::new(tenant, &release.metadata.name).ok()
+    }
+
+    /// Whether actions have to be looked at.
+    #[must_use]
+    pub fn has_modules(&self) -> bool {
+        self.driver().is_some_and(|driver| !driver.modules.is_empty())
+    }
+
+    /// Lets a sandbox look at the modules of the actions. What it refuses is told when the request is planned.
+    pub async fn admit(&mut self, sandbox: &pintle_sandbox::Sandbox, keep: Keep) {
+        let mut modules = BTreeMap::new();
+        for (file, bytes) in self.driver().into_iter().flat_map(|driver| &driver.modules) {
+            modules.insert(file.clone(), modules::admit(sandbox, bytes, keep).await);
+        }
+        self.modules = modules;
+    }
+
+    /// Plans the change that leads from what `journal` knows of the release to its document.
+    ///
+    /// # Errors
+    /// [`Error::Documents`] with everything that is wrong, or where the journal cannot be read.
+    pub async fn plan(&self, journal: &dyn Journal) -> Result<Planned, Error> {
+        let (Some(documents), Some(release)) = (&self.documents, self.release()) else {
+            return Err(Error::Documents(self.problems.clone()));
+        };
+        let known = Known::of(journal, &release).await?;
+        let absolute = |path: &Path| {
+            let current = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+            std::path::absolute(current).map_err(|source| Error::Unreadable { path: path.to_owned(), source })
+        };
+        let folder = absolute(&documents.folder)?;
+        let driver = documents.driver.as_ref();
+        let driver_folder = driver.map(|driver| absolute(&driver.folder)).transpose()?;
+        let input = PlanInput {
+            problems: self.problems.clone(),
+            release: &documents.release,
+            driver: driver.map(|driver| &driver.document),
+            manifests: &documents.manifests,
+            modules: &self.modules,
+            // What the sandbox admitted it also offers.
+            wit_offered: &self.modules.values().flatten().map(|module| module.wit.as_str()).collect::<Vec<_>>(),
+            tenant: &self.tenant,
+            folders: Folders {
+                images: driver_folder.as_ref().unwrap_or(&folder).join(IMAGES),
+                release: folder,
+                driver: driver_folder,
+            },
+            view: known.view.as_ref(),
+            former: known.former.as_ref(),
+            last_plan: known.last_plan.as_ref(),
+            fresh_uid: &fresh_uid()?,
+        };
+        plan(&input).map_err(Error::Documents)
+    }
+
+    fn driver(&self) -> Option<&documents::Driver> {
+        self.documents.as_ref()?.driver.as_ref()
+    }
+}
+
+/// Folder of images beside driver.yml, or beside the release where there is no driver.
+const IMAGES: &str = "images";
+
+/// Tells a release apart from a later one of the same name.
+fn fresh_uid() -> Result<String, Error> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(|error| Error::Defect(format!("the machine gives no randomness: {error}")))?;
+    Ok(hex(&bytes))
+}

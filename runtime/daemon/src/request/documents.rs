@@ -1,0 +1,150 @@
+//! Reading a release with all that it names: driver, manifests, module files. Each path is relative to the file that names it, and
+//! a file that is not there is a problem at the line that names it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use pintle_lifecycle::document::{Content, DriverDocument, Manifest, Place, Problems, ReleaseDocument};
+
+/// Name of a driver's document in its folder.
+const DRIVER: &str = "driver.yml";
+/// Endings of files that hold manifests.
+const MANIFESTS: [&str; 3] = ["yml", "yaml", "json"];
+
+/// A release and what it names, as far as it could be read.
+pub(crate) struct Documents {
+    pub release: ReleaseDocument,
+    /// The folder of the release's file.
+    pub folder: PathBuf,
+    pub driver: Option<Driver>,
+    pub manifests: Vec<Manifest>,
+}
+
+/// A driver and its modules.
+pub(crate) struct Driver {
+    pub document: DriverDocument,
+    pub folder: PathBuf,
+    /// By the file that locations name. A file that could not be read is not here and is a problem already.
+    pub modules: BTreeMap<String, Vec<u8>>,
+}
+
+impl Documents {
+    /// Reads the file of a release. None where not even the release could be read.
+    pub fn of_file(path: &Path, problems: &mut Problems) -> Option<Self> {
+        let place = whole(path);
+        let text = read_text(path, &place, problems)?;
+        let folder = path.parent().unwrap_or_else(|| Path::new(""));
+        Self::of_text(&place.file, &text, folder, problems)
+    }
+
+    /// Reads the text of a release, shown as `file`, whose paths are relative to `folder`.
+    pub fn of_text(file: &str, text: &str, folder: &Path, problems: &mut Problems) -> Option<Self> {
+        let release = ReleaseDocument::read(file, text, problems)?;
+        let driver = release.spec.driver.as_ref().and_then(|source| {
+            let folder = tidy(&folder.join(&*source.path));
+            Driver::read(folder, &source.path.place, problems)
+        });
+        let manifests = match (&driver, &release.spec.content) {
+            (Some(driver), _) => {
+                let content = driver.document.spec.content.as_ref();
+                content.map(|content| read_manifests(content, &driver.folder, problems))
+            }
+            (None, content) => content.as_ref().map(|content| read_manifests(content, folder, problems)),
+        };
+        Some(Self { folder: folder.to_owned(), driver, manifests: manifests.unwrap_or_default(), release })
+    }
+}
+
+impl Driver {
+    fn read(folder: PathBuf, named: &Place, problems: &mut Problems) -> Option<Self> {
+        let path = folder.join(DRIVER);
+        let text = read_text(&path, named, problems)?;
+        let document = DriverDocument::read(&path.display().to_string(), &text, problems)?;
+        let mut modules = BTreeMap::new();
+        for action in &document.spec.actions {
+            let file = &action.location.file;
+            if modules.contains_key(file) {
+                continue;
+            }
+            let path = tidy(&folder.join(file));
+            match fs::read(&path) {
+                Ok(bytes) => {
+                    modules.insert(file.clone(), bytes);
+                }
+                Err(error) => {
+                    let cure = "build the driver's actions, or correct the location";
+                    problems.push(action.location.place.problem(unreadable(&path, &error), cure));
+                }
+            }
+        }
+        Some(Self { document, folder, modules })
+    }
+}
+
+fn read_manifests(content: &Content, folder: &Path, problems: &mut Problems) -> Vec<Manifest> {
+    let named = &content.path().place;
+    let path = tidy(&folder.join(&content.path().value));
+    let files = match manifest_files(&path) {
+        Ok(files) => files,
+        Err(error) => {
+            problems.push(named.problem(unreadable(&path, &error), "name a file or folder of manifests"));
+            return Vec::new();
+        }
+    };
+    if files.is_empty() {
+        let cure = format!(
+            "put manifests into it, in files that end in {}",
+            MANIFESTS.map(|end| format!(".{end}")).join(", ")
+        );
+        problems.push(named.problem(format!("{} holds no manifests", path.display()), cure));
+    }
+    let mut manifests = Vec::new();
+    for file in files {
+        if let Some(text) = read_text(&file, named, problems) {
+            manifests.extend(Manifest::read(&file.display().to_string(), &text, problems));
+        }
+    }
+    manifests
+}
+
+/// The file, or the files of the folder in the order of their names.
+fn manifest_files(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if !fs::metadata(path)?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files = fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    files.retain(|file| file.extension().is_some_and(|end| MANIFESTS.iter().any(|known| end == *known)));
+    files.sort();
+    Ok(files)
+}
+
+/// A file's text; none, and a problem at `named`, where it has none.
+fn read_text(path: &Path, named: &Place, problems: &mut Problems) -> Option<String> {
+    match fs::read_to_string(path) {
+        Ok(text) => Some(text),
+        Err(error) => {
+            problems.push(named.problem(unreadable(path, &error), "correct the path, or make the file readable"));
+            None
+        }
+    }
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => format!("there is no {}", path.display()),
+        io::ErrorKind::InvalidData => format!("{} is no UTF-8 text", path.display()),
+        _ => format!("cannot read {}: {error}", path.display()),
+    }
+}
+
+/// The file as a whole.
+fn whole(path: &Path) -> Place {
+    Place { file: path.display().to_string().into(), path: String::new(), line: 0, column: 0 }
+}
+
+/// The path without `.` inside it, as people would write it.
+fn tidy(path: &Path) -> PathBuf {
+    path.components().filter(|part| !matches!(part, std::path::Component::CurDir)).collect()
+}

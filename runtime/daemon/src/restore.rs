@@ -1,0 +1,38 @@
+//! Starting again what should run and does not: after a reboot the processes of this machine are gone. This is no change: what is
+//! applied is applied again, and no hook runs.
+
+use std::collections::BTreeSet;
+
+use pintle_lifecycle::view::ReleaseView;
+
+use crate::embedded::Pintle;
+use crate::error::Error;
+use crate::request::applied;
+
+/// Brings a release back to what is applied. Says which components were not all there; empty where nothing was missing, and where
+/// a change is open, which will see to it.
+///
+/// # Errors
+/// Where the journal cannot be read, or the platform cannot start them.
+pub async fn restore(pintle: &Pintle, view: &ReleaseView) -> Result<Vec<String>, Error> {
+    if view.open.is_some() || view.deleted {
+        return Ok(Vec::new());
+    }
+    let Some((plan, render)) = applied(pintle.journal(), view).await? else { return Ok(Vec::new()) };
+    let failed = |source| Error::Restore { release: view.key.name.clone(), source };
+    let platform = pintle.platform()?;
+    let mut missing = Vec::new();
+    for component in plan.components.iter().filter(|component| !view.stopped.contains_key(&component.name)) {
+        let status = platform.status(&plan.target, &component.workload).await.map_err(failed)?;
+        if status.running < status.desired {
+            missing.push(component.name.clone());
+        }
+    }
+    if !missing.is_empty() {
+        let stopped = plan.components.iter().filter(|component| view.stopped.contains_key(&component.name));
+        let held: BTreeSet<_> = stopped.map(|component| component.workload.clone()).collect();
+        let key = format!("{}/restore/{}", view.key, render.reference.generation);
+        platform.apply(&key, &plan.target, &render, &held).await.map_err(failed)?;
+    }
+    Ok(missing)
+}
