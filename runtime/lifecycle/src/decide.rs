@@ -69,7 +69,10 @@ pub fn decide(history: &History) -> Vec<Decision> {
         match progress(history, node) {
             Progress::Done => {}
             Progress::Failed(ending) => {
-                return vec![Decision::Close { state: failed_state(&ending), message: failure(history, &ending) }];
+                return vec![Decision::Close {
+                    state: failed_state(&ending),
+                    message: failure(history, node, &ending),
+                }];
             }
             Progress::Going(decisions) => return decisions,
         }
@@ -128,11 +131,23 @@ fn failed_state(ending: &Ending) -> ChangeState {
     }
 }
 
-/// The first failed step that holds no failed one, with its title, as the reason of the change.
-fn failure(history: &History, ending: &Ending) -> String {
-    let leaf = history.steps().filter(|(_, step)| !matches!(step.kind, StepKind::Mode | StepKind::Sync)).find_map(
-        |(_, step)| step.ending().filter(|ending| !ending.is_good()).map(|ending| format!("{}: {ending}", step.title)),
-    );
+/// The step of a failed node that made it fail, with its title, as the reason of the change.
+fn failure(history: &History, node: &Node, ending: &Ending) -> String {
+    let failed = |step: &StepId| {
+        let step = history.step(step)?;
+        let ending = step.ending().filter(|ending| !ending.is_good())?;
+        Some(format!("{}: {ending}", step.title))
+    };
+    let leaf = match node {
+        Node::Remove { step } => failed(step),
+        Node::Sync { step } => failed(&step.child("apply")),
+        Node::Mode(mode) => mode
+            .actions
+            .iter()
+            .filter(|action| action.on_failure == OnFailure::Fail)
+            .find_map(|action| failed(&action.step))
+            .or_else(|| failed(&mode.step.child("sync").child("apply"))),
+    };
     leaf.unwrap_or_else(|| ending.to_string())
 }
 
@@ -183,6 +198,7 @@ fn held_progress(
         Progress::Done => Ending::succeeded(),
         // The step inside says what went wrong; the one around it only that something did.
         Progress::Failed(Ending::Superseded) => Ending::Superseded,
+        Progress::Failed(Ending::Failed { message, .. }) => Ending::failed(message),
         Progress::Failed(ending) => Ending::failed(ending.to_string()),
     };
     let attempt = started.attempt_number();
@@ -205,14 +221,17 @@ fn mode_progress(history: &History, mode: &Mode) -> Progress {
 
 /// The sync at the end of a core mode whose actions did not apply the render.
 fn rest_of_sync(history: &History, mode: &Mode) -> Progress {
-    let step = mode.step.child("sync");
-    if history.is_applied() && history.step(&step).is_none() {
+    if history.is_applied() {
         return Progress::Done;
     }
-    sync(history, &step, &history.plan.render.reference)
+    sync(history, &mode.step.child("sync"), &history.plan.render.reference)
 }
 
 fn action_progress(history: &History, mode: &Mode, action: &ActionPlan) -> Progress {
+    let orphans = orphans(history, action);
+    if !orphans.is_empty() {
+        return Progress::Going(orphans);
+    }
     let leaf = Leaf {
         step: &action.step,
         parent: Some(&mode.step),
@@ -228,6 +247,20 @@ fn action_progress(history: &History, mode: &Mode, action: &ActionPlan) -> Progr
         decisions.extend(nested_syncs(history, &action.step, step.attempt_number(), attempt));
     }
     progress
+}
+
+/// Stops of syncs whose action ended before they did: nothing else goes on beside them.
+fn orphans(history: &History, action: &ActionPlan) -> Vec<Decision> {
+    let Some(started) = history.step(&action.step) else { return Vec::new() };
+    if started.ending().is_none() {
+        return Vec::new();
+    }
+    let inside = format!("{}/", action.step);
+    history
+        .steps()
+        .filter(|(id, step)| id.as_str().starts_with(&inside) && step.ending().is_none())
+        .map(|(id, step)| Decision::Stop { step: id.clone(), attempt: step.attempt_number() })
+        .collect()
 }
 
 /// What the syncs need that the open calls of an attempt started.

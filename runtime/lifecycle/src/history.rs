@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::call::{Answer, Call, CallError};
 use crate::ending::{ChangeState, Ending};
 use crate::ids::{ChangeKey, StepId};
-use crate::plan::{Component, LeftJob, Plan, Render, RenderRef, Stopped};
+use crate::plan::{Component, LeftJob, OnFailure, Plan, Render, RenderRef, Stopped};
 use crate::record::{Event, PreImage, Record, StepKind, Verb};
 use crate::stamp::Stamp;
 
@@ -162,6 +162,9 @@ impl History {
             Event::StepFinished { step, attempt, ending } => {
                 if let Ending::Succeeded { applied: Some(applied) } = ending {
                     self.applied = Some(applied.clone());
+                    // A sync lifts what an earlier change left stopped.
+                    let me = self.key.to_string();
+                    self.stopped.retain(|_, stopped| stopped.since == me);
                 }
                 self.attempt_mut(step, *attempt)?.finished = Some((record.at, ending.clone()));
             }
@@ -172,6 +175,7 @@ impl History {
                 }
                 let intent = Intent { at: record.at, key: key.clone(), pre: pre.clone() };
                 calls.push(CallHistory { call: call.clone(), intent: Some(intent), outcome: None });
+                self.take_over(call);
             }
             Event::CallOutcome { step, attempt, ordinal, call, outcome, note } => {
                 let outcome = Outcome { at: record.at, result: outcome.clone(), note: note.clone() };
@@ -232,6 +236,17 @@ impl History {
         }
     }
 
+    /// What an earlier change left stopped and this one stops too is held through this one's syncs.
+    fn take_over(&mut self, call: &Call) {
+        let Call::Stop { components } = call else { return };
+        let me = self.key.to_string();
+        for component in components {
+            if let Some(stopped) = self.stopped.get_mut(component) {
+                stopped.since.clone_from(&me);
+            }
+        }
+    }
+
     fn leave_job(&mut self, id: &str) {
         self.left_job = Some(LeftJob { id: id.to_owned(), change: self.key.to_string() });
     }
@@ -243,7 +258,11 @@ impl History {
             Verb::Retry => {
                 self.finished = None;
                 self.cancel = false;
-                for step in self.steps.values_mut() {
+                for (id, step) in &mut self.steps {
+                    // A failure that the plan goes on after is not what a person wants another try of.
+                    if self.plan.action(id).is_some_and(|action| action.on_failure == OnFailure::Continue) {
+                        continue;
+                    }
                     let Some(last) = step.attempts.last_mut() else { continue };
                     let failed = last.finished.as_ref().is_some_and(|(_, ending)| !ending.is_good());
                     match step.kind {

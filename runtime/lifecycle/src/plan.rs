@@ -309,8 +309,7 @@ impl Component {
     /// The user's image override at a version: `{{ app.version }}` and `{{ .app.version }}` stand for it, literally so.
     #[must_use]
     pub fn image_at(&self, version: &str) -> Option<String> {
-        let image = self.image.as_ref()?;
-        Some(image.replace("{{ app.version }}", version).replace("{{ .app.version }}", version))
+        self.image.as_ref().map(|image| crate::document::image_at(image, version))
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::call::Answer;
+use crate::call::{Answer, Call};
 use crate::ending::{ChangeState, Ending};
 use crate::ids::{ChangeKey, ReleaseKey};
 use crate::plan::{ChangeKind, DriverRef, LeftJob, Plan, RenderRef, Stopped};
@@ -159,6 +159,14 @@ impl ReleaseView {
                 self.applied_by = Some(record.change.clone());
                 // A sync lifts what an earlier change left stopped.
                 self.stopped.retain(|_, stopped| stopped.since == change);
+            }
+            // What an earlier change left stopped and this one stops too is held through this one's syncs.
+            Event::CallIntent { call: Call::Stop { components }, .. } => {
+                for component in components {
+                    if let Some(stopped) = self.stopped.get_mut(component) {
+                        stopped.since.clone_from(&change);
+                    }
+                }
             }
             Event::CallOutcome { outcome: Ok(answer), call, .. } => self.take_answer(&change, answer, call.is_none()),
             Event::ChangeStuck { .. } => self.last_state = ChangeState::Stuck,

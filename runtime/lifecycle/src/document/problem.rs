@@ -102,6 +102,12 @@ impl Problems {
         self.found.iter()
     }
 
+    /// How many more there are, which are counted only.
+    #[must_use]
+    pub fn left_off(&self) -> usize {
+        self.left_off
+    }
+
     /// # Errors
     /// The problems, where there are any.
     pub fn check(self) -> Result<(), Self> {

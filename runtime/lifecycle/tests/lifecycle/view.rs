@@ -1,0 +1,147 @@
+//! The views that the index keeps say the same as the histories they are folded beside, and outlive their changes.
+
+use pintle_lifecycle::call::{Answer, Call, JobResult, JobSpec};
+use pintle_lifecycle::ending::{ChangeState, Ending};
+use pintle_lifecycle::history::History;
+use pintle_lifecycle::ids::StepId;
+use pintle_lifecycle::plan::{ChangeKind, LeftJob, Stopped};
+use pintle_lifecycle::record::{Event, Record, Verb};
+use pintle_lifecycle::view::{ChangeView, ReleaseView};
+
+use crate::decide::{setup_plan, upgrade_plan};
+use crate::story::Story;
+
+const UPGRADE: &str = "upgrade-core/upgrade";
+
+#[test]
+fn a_change_in_a_list_follows_its_records() {
+    let mut story = Story::of(&upgrade_plan());
+    story.go();
+    assert_eq!((story.change.state, story.change.kind), (ChangeState::Running, ChangeKind::Upgrade));
+    assert_eq!((story.change.from_version.as_deref(), story.change.to_version.as_str()), (Some("1.0.0"), "1.1.0"));
+    story.record(Event::ChangeStuck { step: StepId::root(UPGRADE), question: "did it run?".into() });
+    assert_eq!((story.change.state, story.change.message.as_str()), (ChangeState::Stuck, "did it run?"));
+    story.ask(Verb::Retry);
+    assert_eq!((story.change.state, story.change.message.as_str()), (ChangeState::Running, ""));
+    story.wait(70);
+    story.end(UPGRADE, Ending::Denied { message: "no".into() });
+    story.go();
+    assert_eq!((story.change.state, story.change.message.as_str()), (ChangeState::Failed, "upgrade: Denied: no"));
+    assert_eq!(story.change.finished.unwrap().since(&story.change.opened), 70);
+    assert_eq!(story.change.records, story.records.len() as u64);
+}
+
+#[test]
+fn a_release_keeps_what_its_changes_left() {
+    let mut setup = Story::of(&setup_plan());
+    assert_eq!(setup.release.as_ref().unwrap().open, Some(setup.history.key.clone()));
+    setup.go();
+    setup.succeed("setup-pre/pre-setup");
+    setup.go();
+    setup.apply("sync/apply");
+    assert_eq!(setup.release.as_ref().unwrap().applied, setup.history.applied);
+    setup.go();
+    setup.succeed("setup-post/post-setup");
+    setup.go();
+    let view = setup.release.unwrap();
+    assert_eq!(
+        (view.open.as_ref(), view.revision, view.changes, view.last_state),
+        (None, 1, 1, ChangeState::Succeeded)
+    );
+
+    let mut upgrade = Story::after(Some(view), &upgrade_plan());
+    upgrade.go();
+    upgrade.intent(UPGRADE, Call::Stop { components: vec!["task-worker".into()] });
+    upgrade.outcome(UPGRADE, Ok(Answer::Stopped { former: [("task-worker".to_owned(), 2)].into() }), None);
+    upgrade.intent(UPGRADE, Call::JobRun { spec: JobSpec::default() });
+    let result = JobResult { id: "job-1".into(), ..JobResult::default() };
+    upgrade.outcome(UPGRADE, Ok(Answer::Job { result }), None);
+    upgrade.look(UPGRADE, Call::JobWaitAny { ids: vec!["job-0".into()] }, {
+        Answer::Job { result: JobResult { id: "job-0".into(), ..JobResult::default() } }
+    });
+    upgrade.end(UPGRADE, Ending::Denied { message: "no".into() });
+    upgrade.go();
+    let view = upgrade.release.unwrap();
+    assert_eq!(view.stopped["task-worker"], Stopped { former: 2, since: "shop-2".into() });
+    assert_eq!(view.left_job, Some(LeftJob { id: "job-1".into(), change: "shop-2".into() }));
+    assert_eq!(view.left_job, upgrade.history.left_job);
+    assert_eq!((view.last_state, view.revision, view.open.as_ref()), (ChangeState::Failed, 1, None));
+    assert_eq!(view.applied.unwrap().version, "1.0.0", "nothing was applied since the setup");
+}
+
+#[test]
+fn a_retry_opens_the_release_again() {
+    let mut story = Story::of(&upgrade_plan());
+    story.go();
+    story.end(UPGRADE, Ending::Denied { message: "no".into() });
+    story.go();
+    assert_eq!(story.release.as_ref().unwrap().open, None);
+    story.ask(Verb::Retry);
+    let view = story.release.unwrap();
+    assert_eq!((view.open, view.last_state), (Some(story.history.key), ChangeState::Running));
+}
+
+#[test]
+fn a_release_of_the_same_name_after_a_delete_starts_afresh() {
+    let mut first = Story::of(&setup_plan());
+    first.go();
+    let mut view = first.release.unwrap();
+    view.stopped.insert("server".into(), Stopped { former: 1, since: "shop-1".into() });
+    view.revision = 4;
+    let mut plan = setup_plan();
+    plan.target.uid = "ffff".into();
+    let second = Story::after(Some(view), &plan).release.unwrap();
+    assert_eq!((second.changes, second.revision, second.stopped.len()), (2, 0, 0));
+}
+
+#[test]
+fn fields_of_a_newer_pintle_are_kept() {
+    let mut story = Story::of(&setup_plan());
+    story.go();
+    let mut json = serde_json::to_value(&story.change).unwrap();
+    json["colour"] = "red".into();
+    let mut change: ChangeView = serde_json::from_value(json).unwrap();
+    change.apply(story.records.last().unwrap());
+    assert_eq!(serde_json::to_value(&change).unwrap()["colour"], "red");
+    let mut json = serde_json::to_value(&story.release).unwrap();
+    json["size"] = 5.into();
+    let release: ReleaseView = serde_json::from_value(json).unwrap();
+    let after = ReleaseView::after(Some(release), &story.records[0]).unwrap();
+    assert_eq!(serde_json::to_value(&after).unwrap()["size"], 5);
+}
+
+#[test]
+fn records_that_do_not_fit_are_refused() {
+    let story = {
+        let mut story = Story::of(&upgrade_plan());
+        story.go();
+        story
+    };
+    let refused = |event: Event, seq: Option<u64>, problem: &str| {
+        let mut history = story.history.clone();
+        let last = story.records.last().unwrap();
+        let record = Record { event, seq: seq.unwrap_or(history.next), ..last.clone() };
+        let error = history.apply(&record).unwrap_err().to_string();
+        assert!(error.contains(problem), "{error}");
+    };
+    let (step, other) = (StepId::root(UPGRADE), StepId::root("nowhere"));
+    let finished =
+        |step: &StepId, attempt| Event::StepFinished { step: step.clone(), attempt, ending: Ending::succeeded() };
+    let outcome = |ordinal, call| Event::CallOutcome {
+        step: step.clone(),
+        attempt: 1,
+        ordinal,
+        call,
+        outcome: Ok(Answer::Nothing),
+        note: None,
+    };
+    refused(finished(&step, 1), Some(9), "expected record");
+    refused(finished(&other, 1), None, "attempt 1 of nowhere was not started");
+    refused(finished(&step, 2), None, "attempt 2 of");
+    refused(finished(&step, 0), None, "attempt 0 of");
+    refused(outcome(0, None), None, "not waiting for one");
+    refused(outcome(1, Some(Call::Now)), None, "not waiting for one");
+    refused(story.records[0].event.clone(), None, "open already");
+    assert!(History::open(&story.records[1]).unwrap_err().to_string().contains("starts with its plan"));
+    assert!(History::of(&[]).is_none());
+}
