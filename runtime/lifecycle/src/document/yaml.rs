@@ -9,6 +9,9 @@ pub const MAX_BYTES: usize = 4 << 20;
 /// Lists and maps inside each other.
 pub const MAX_DEPTH: usize = 64;
 
+/// Keys, values, and both ends of lists and maps of a file, all together: bounds the work of every reader.
+pub const MAX_NODES: usize = 100_000;
+
 /// A value of the document and where it starts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
@@ -78,7 +81,7 @@ pub fn parse(text: &str) -> Result<Vec<Node>, Fault> {
         let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
         return Err(fault(at(line, column), "the document has a NUL character", "save it as UTF-8 text"));
     }
-    let mut tree = Tree { documents: Vec::new(), open: Vec::new() };
+    let mut tree = Tree { documents: Vec::new(), open: Vec::new(), nodes: 0 };
     let mut parser = Parser::new_from_str(text);
     while let Some(event) = parser.next_event() {
         let (event, span) = event.map_err(|error| no_yaml(text, &error))?;
@@ -105,10 +108,16 @@ fn no_yaml(text: &str, error: &ScanError) -> Fault {
 struct Tree {
     documents: Vec<Node>,
     open: Vec<Open>,
+    nodes: usize,
 }
 
 impl Tree {
     fn take(&mut self, event: Event<'_>, at: At) -> Result<(), Fault> {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            let message = format!("the file holds more than {MAX_NODES} values");
+            return Err(fault(at, message, "split it, or move large data out of it"));
+        }
         match event {
             Event::Alias(_) => {
                 return Err(fault(at, "aliases (`*name`) are not read", "write the value out where it is used"));

@@ -66,8 +66,15 @@ fn problems_of_driver(text: &str) -> Problems {
 
 #[test]
 fn many_mistakes_are_counted_and_not_listed() {
-    let fields: Vec<String> = (0..50_000).map(|n| format!("field{n}: 1\nfield{n}: 2")).collect();
+    let fields: Vec<String> = (0..10_000).map(|n| format!("field{n}: 1\nfield{n}: 2")).collect();
     refused(&fields.join("\n"), "more problems");
+}
+
+#[test]
+fn the_number_of_values_is_bounded() {
+    for part in ["a: b\n", "- a\n", "?\n", "--- a\n", "a:\n "] {
+        refused(&part.repeat((4 << 20) / part.len()), "more than 100000 values");
+    }
 }
 
 #[test]
