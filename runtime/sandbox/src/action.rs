@@ -26,6 +26,16 @@ pub struct Action {
     residency: Duration,
 }
 
+/// Whether an intent goes before each effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Intents {
+    #[default]
+    Recorded,
+    /// Effects have no intent, and a new key each time. The negative control of crash tests, which must find what then happens
+    /// twice.
+    LeftOut,
+}
+
 /// How a run of an attempt came back.
 #[derive(Debug)]
 pub enum End {
@@ -49,8 +59,9 @@ impl Action {
         step: &StepId,
         number: u32,
         residency: Duration,
+        intents: Intents,
     ) -> Option<Self> {
-        let attempt = Arc::new(Attempt::of(log, platform, step, number)?);
+        let attempt = Arc::new(Attempt::of(log, platform, step, number, intents)?);
         Some(Self { sandbox, attempt, residency })
     }
 

@@ -17,6 +17,7 @@ use pintle_platform::{Platform, PlatformError};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
+use crate::action::Intents;
 use crate::effect::Effect;
 use crate::gate::answer_of;
 use crate::host::{Facts, Stop};
@@ -32,6 +33,7 @@ pub(crate) struct Attempt {
     plan: Plan,
     action: ActionPlan,
     number: u32,
+    intents: Intents,
     started: Stamp,
     facts: Facts,
     /// The effect that runs, by the ordinal of its call. A guest waits for one call at a time.
@@ -44,7 +46,7 @@ pub(crate) struct Attempt {
 
 impl Attempt {
     /// The running attempt of an action's step; none where the step has no such attempt or is no action.
-    pub(crate) fn of(log: Arc<ChangeLog>, platform: Arc<dyn Platform>, step: &StepId, number: u32) -> Option<Self> {
+    pub(crate) fn of(log: Arc<ChangeLog>, platform: Arc<dyn Platform>, step: &StepId, number: u32, intents: Intents) -> Option<Self> {
         let (plan, started) =
             log.look(|history| Some((history.plan.clone(), history.attempt(step, number)?.started)))?;
         let action = plan.action(step)?.clone();
@@ -54,6 +56,7 @@ impl Attempt {
             platform,
             action,
             number,
+            intents,
             started,
             facts,
             plan,
@@ -89,6 +92,10 @@ impl Attempt {
 
     pub(crate) fn number(&self) -> u32 {
         self.number
+    }
+
+    pub(crate) fn intents(&self) -> Intents {
+        self.intents
     }
 
     pub(crate) fn facts(&self) -> &Facts {
@@ -161,7 +168,7 @@ impl Attempt {
         let (outcome, note) = effect.perform(self, ordinal).await?;
         let call = match &effect {
             Effect::Look(call) => Some(call.clone()),
-            Effect::Keyed { .. } => None,
+            Effect::Keyed { call, .. } => Some(call.clone()).filter(|_| self.intents == Intents::LeftOut),
         };
         let event =
             Event::CallOutcome { step: self.step().clone(), attempt: self.number, ordinal, call, outcome, note };

@@ -14,6 +14,7 @@ use pintle_lifecycle::history::{CallHistory, History};
 use pintle_lifecycle::ids::StepId;
 use pintle_lifecycle::record::{Event, Level};
 
+use crate::action::Intents;
 use crate::attempt::Attempt;
 use crate::effect;
 use crate::host::{Facts, Host, Stop};
@@ -82,6 +83,12 @@ impl Gate {
             }
             Class::Keyed => match intent::prepare(&self.attempt, &call).await? {
                 Prepared::Answer(answer) => self.answer(ordinal, call, answer),
+                Prepared::Intent(pre) if self.attempt.intents() == Intents::LeftOut => {
+                    let mut key = [0; 8];
+                    getrandom::fill(&mut key).map_err(|_| Stop::Gone)?;
+                    let key = pintle_lifecycle::digest::hex(&key);
+                    self.attempt.effect(ordinal, effect::Effect::Keyed { call, key, pre }).await
+                }
                 Prepared::Intent(pre) => {
                     let change = self.attempt.log().look(|history| history.key.stored());
                     let key = effect_key(&change, self.attempt.step(), self.attempt.number(), ordinal, &call);

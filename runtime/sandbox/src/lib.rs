@@ -30,7 +30,7 @@ mod structure;
 mod trapped;
 mod wasi;
 
-pub use action::{Action, End};
+pub use action::{Action, End, Intents};
 pub use admission::{AdmissionError, Interface};
 pub use guest::{Entry, Finish};
 pub use host::{Facts, Host, Stop};

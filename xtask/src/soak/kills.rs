@@ -384,7 +384,8 @@ fn opened_id(line: &str) -> Option<String> {
 fn is_migration_to(record: &Value, version: &str) -> bool {
     let event = &record["event"];
     let image = event["call"]["spec"]["image"].as_str().unwrap_or_default();
-    event["is"] == "callIntent" && event["call"]["name"] == "jobs.run" && image.ends_with(&format!(":{version}"))
+    // Where intents are left out, the outcome has the call.
+    matches!(event["is"].as_str(), Some("callIntent" | "callOutcome")) && event["call"]["name"] == "jobs.run" && image.ends_with(&format!(":{version}"))
 }
 
 #[expect(clippy::disallowed_methods, reason = "a soak kills at moments of the real clock")]

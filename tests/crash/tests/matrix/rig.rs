@@ -14,7 +14,7 @@ use pintle_lifecycle::ids::ChangeKey;
 use pintle_lifecycle::plan::Plan;
 use pintle_lifecycle::record::{Event, Verb};
 use pintle_platform::simulated::{Simulated, World};
-use pintle_sandbox::Sandbox;
+use pintle_sandbox::{Intents, Sandbox};
 
 /// A machine, its journal and the world around it.
 pub struct Rig {
@@ -109,6 +109,7 @@ impl Rig {
             platform: platform.clone(),
             sandbox: self.sandbox.clone(),
             residency: self.residency,
+            intents: Intents::Recorded,
         };
         tokio::select! {
             biased;

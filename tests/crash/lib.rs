@@ -1,1 +1,0 @@
-//! The crash matrix has no library: see `tests/`.
