@@ -12,7 +12,7 @@ use pintle_lifecycle::ending::{ChangeState, Ending};
 use pintle_lifecycle::ids::StepId;
 use pintle_lifecycle::record::Event;
 use pintle_platform::Platform;
-use pintle_sandbox::{Action, End, Sandbox};
+use pintle_sandbox::{Action, End, Intents, Sandbox};
 use tokio::task::{AbortHandle, JoinSet};
 
 use crate::sync;
@@ -24,6 +24,7 @@ pub struct Driver {
     pub sandbox: Sandbox,
     /// How long a guest may wait in memory for the answer of a call.
     pub residency: Duration,
+    pub intents: Intents,
 }
 
 /// Why a change cannot be driven on. Its journal is whole; a later run goes on.
@@ -236,6 +237,6 @@ impl Drive<'_> {
 
 impl Driver {
     fn action(&self, log: Arc<ChangeLog>, step: &StepId, attempt: u32) -> Option<Action> {
-        Action::new(self.sandbox.clone(), log, Arc::clone(&self.platform), step, attempt, self.residency)
+        Action::new(self.sandbox.clone(), log, Arc::clone(&self.platform), step, attempt, self.residency, self.intents)
     }
 }

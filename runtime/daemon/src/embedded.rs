@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 use crate::drive::Driver;
 use crate::error::Error;
 use crate::state_dir::StateDir;
+use crate::weakening::Weakening;
 use crate::who::who;
 use crate::witness::Witness;
 
@@ -34,6 +35,7 @@ pub struct OpenOptions {
     pub what: String,
     /// Gets each record once it is durable. Must be taken out, or records pile up.
     pub told: Option<mpsc::UnboundedSender<Record>>,
+    pub weakening: Weakening,
 }
 
 /// An embedded Pintle. It has the store alone until it is dropped.
@@ -43,6 +45,7 @@ pub struct Pintle {
     clock: Arc<dyn Clock>,
     sandbox: OnceLock<Sandbox>,
     platform: OnceLock<Arc<dyn Platform>>,
+    weakening: Weakening,
 }
 
 impl Pintle {
@@ -51,14 +54,14 @@ impl Pintle {
     /// # Errors
     /// [`Error::Open`] where another Pintle has it, it is damaged, or it cannot be written.
     pub fn open(options: OpenOptions) -> Result<Self, Error> {
-        let OpenOptions { state, what, told } = options;
-        let store = Store::open(state.path(), &StoreOptions { what, ..StoreOptions::default() })?;
+        let OpenOptions { state, what, told, weakening } = options;
+        let store = Store::open(state.path(), &StoreOptions { what, acknowledge: weakening.acknowledge, ..StoreOptions::default() })?;
         let mut journal: Arc<dyn Journal> = Arc::new(store);
         if let Some(told) = told {
             journal = Arc::new(Witness::of(journal, told));
         }
         let clock = Arc::new(SystemClock::new());
-        Ok(Self { state, journal, clock, sandbox: OnceLock::new(), platform: OnceLock::new() })
+        Ok(Self { state, journal, clock, sandbox: OnceLock::new(), platform: OnceLock::new(), weakening })
     }
 
     #[must_use]
@@ -88,7 +91,12 @@ impl Pintle {
     /// # Errors
     /// Where sandbox or platform cannot be made.
     pub fn driver(&self) -> Result<Driver, Error> {
-        Ok(Driver { platform: self.platform()?, sandbox: self.sandbox()?.clone(), residency: RESIDENCY })
+        Ok(Driver {
+            platform: self.platform()?,
+            sandbox: self.sandbox()?.clone(),
+            residency: RESIDENCY,
+            intents: self.weakening.intents,
+        })
     }
 
     /// Where releases live, made at the first call.

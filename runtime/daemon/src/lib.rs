@@ -20,6 +20,7 @@ pub mod state_dir;
 pub mod story;
 mod sync;
 mod who;
+pub mod weakening;
 mod witness;
 
 pub use embedded::{OpenOptions, Pintle};

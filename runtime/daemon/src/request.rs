@@ -25,9 +25,9 @@ use crate::error::Error;
 /// A release that shall be as its document says.
 pub struct Request {
     tenant: String,
+    /// Of the documents as such. Whether they fit together is told when the request is planned.
     problems: Problems,
-    /// None where not even the release could be read: then `problems` says why.
-    documents: Option<Documents>,
+    documents: Documents,
     modules: BTreeMap<String, Result<Module, String>>,
 }
 
@@ -55,7 +55,7 @@ impl Request {
     /// The release that is asked for; none where its document could not be read.
     #[must_use]
     pub fn release(&self) -> Option<ReleaseKey> {
-        let release = &self.documents.as_ref()?.release;
+        let release = self.documents.release.as_ref()?;
         let tenant = release.spec.tenant.as_deref().unwrap_or(&self.tenant);
         ReleaseKey::new(tenant, &release.metadata.name).ok()
     }
@@ -80,7 +80,8 @@ impl Request {
     /// # Errors
     /// [`Error::Documents`] with everything that is wrong, or where the journal cannot be read.
     pub async fn plan(&self, journal: &dyn Journal) -> Result<Planned, Error> {
-        let (Some(documents), Some(release)) = (&self.documents, self.release()) else {
+        let documents = &self.documents;
+        let (Some(document), Some(release)) = (&documents.release, self.release()) else {
             return Err(Error::Documents(self.problems.clone()));
         };
         let known = Known::of(journal, &release).await?;
@@ -93,7 +94,7 @@ impl Request {
         let driver_folder = driver.map(|driver| absolute(&driver.folder)).transpose()?;
         let input = PlanInput {
             problems: self.problems.clone(),
-            release: &documents.release,
+            release: document,
             driver: driver.map(|driver| &driver.document),
             manifests: &documents.manifests,
             modules: &self.modules,
@@ -114,7 +115,7 @@ impl Request {
     }
 
     fn driver(&self) -> Option<&documents::Driver> {
-        self.documents.as_ref()?.driver.as_ref()
+        self.documents.driver.as_ref()
     }
 }
 

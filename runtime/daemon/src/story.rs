@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use pintle_journal::change_log::OpenError;
 use pintle_journal::journal::Journal;
+use pintle_lifecycle::call::Output;
 use pintle_lifecycle::history::{BrokenHistory, History};
 use pintle_lifecycle::ids::{ChangeKey, StepId};
 use pintle_lifecycle::record::{Event, Level, Record};
@@ -73,8 +74,9 @@ impl Story {
     #[must_use]
     pub fn tree(&self, shown: Shown) -> ChangeTree {
         let mut tree = ChangeTree::of(&self.history);
-        if shown != Shown::None {
-            for step in &mut tree.steps {
+        for step in &mut tree.steps {
+            keep_output_once(step);
+            if shown != Shown::None {
                 self.add_lines(step, shown);
             }
         }
@@ -97,6 +99,14 @@ impl Story {
         for child in &mut step.children {
             self.add_lines(child, shown);
         }
+    }
+}
+
+/// The action that failed because of a Job has that Job's output as well: it stays where it was printed.
+fn keep_output_once(step: &mut StepNode) {
+    step.children.iter_mut().for_each(keep_output_once);
+    if step.children.iter().any(|child| child.output == step.output) {
+        step.output = Output::default();
     }
 }
 

@@ -70,6 +70,9 @@ fn text(inspection: &Inspection) -> String {
 }
 
 fn interfaces(interfaces: &[Interface]) -> String {
-    let lines = interfaces.iter().map(|Interface { name, functions }| format!("{name}: {}\n", functions.join(", ")));
+    let lines = interfaces.iter().map(|Interface { name, functions }| match functions.as_slice() {
+        [] => format!("{name}\n"),
+        functions => format!("{name}: {}\n", functions.join(", ")),
+    });
     indented(&lines.collect::<Vec<_>>().concat())
 }

@@ -56,10 +56,10 @@ impl Follower {
     }
 
     /// Says a line of this verb itself.
-    pub fn say(&mut self, line: &str) {
+    pub fn say(&mut self, text: &str) {
         match &mut self.screen {
-            Screen::Live(live) => live.say(line),
-            Screen::Plain(plain) => plain.say(line),
+            Screen::Live(live) => live.say(text),
+            Screen::Plain(plain) => plain.say(text),
         }
     }
 

@@ -8,6 +8,7 @@ use super::logging::LogFormat;
 use super::paint::{Color, Paint};
 use crate::error::Error;
 use crate::state_dir::StateDir;
+use crate::weakening::Weakening;
 
 /// Flags of every verb.
 #[derive(Debug, Clone, clap::Args)]
@@ -26,6 +27,8 @@ pub struct Global {
     /// Form of Pintle's own logs on stderr; `PINTLE_LOG` filters them
     #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text, value_name = "FORM")]
     pub log: LogFormat,
+    #[arg(skip)]
+    pub weakening: Weakening,
 }
 
 impl Global {

@@ -40,6 +40,7 @@ use self::exit::Exit;
 use self::global::Global;
 use self::paint::Paint;
 use crate::error::Error;
+use crate::weakening::Weakening;
 
 /// Threads that drive changes. What blocks has threads of its own.
 const WORKERS: usize = 2;
@@ -101,7 +102,14 @@ impl Verb {
 /// Runs the command line of this process, and says how the process exits.
 #[must_use]
 pub fn main() -> ExitCode {
-    let CommandLine { global, verb } = CommandLine::parse();
+    main_weakened(Weakening::default())
+}
+
+/// Runs the command line of a negative control.
+#[must_use]
+pub fn main_weakened(weakening: Weakening) -> ExitCode {
+    let CommandLine { mut global, verb } = CommandLine::parse();
+    global.weakening = weakening;
     let stderr = Paint::of(global.color, &std::io::stderr());
     report::panics(stderr);
     let ran = std::panic::catch_unwind(AssertUnwindSafe(|| run(verb, &global, stderr)));

@@ -55,7 +55,7 @@ impl Session {
     /// As [`Pintle::open`].
     pub fn open(global: &Global, following: Following) -> Result<Self, Error> {
         let (told, records) = mpsc::unbounded_channel();
-        let options = OpenOptions { state: global.state()?, what: command(), told: Some(told) };
+        let options = OpenOptions { state: global.state()?, what: command(), told: Some(told), weakening: global.weakening };
         let pintle = Pintle::open(options)?;
         let follower = Follower::new(records, Arc::clone(pintle.clock()), global.paint(), following.on_interrupt);
         Ok(Self { pintle, follower, following })

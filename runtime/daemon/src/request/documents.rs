@@ -6,7 +6,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use pintle_lifecycle::document::{Content, DriverDocument, Manifest, Place, Problems, ReleaseDocument};
+use pintle_lifecycle::document::reader::{Source, Templates};
+use pintle_lifecycle::document::{Content, DriverDocument, Manifest, Place, Placed, Problems, ReleaseDocument};
 
 /// Name of a driver's document in its folder.
 const DRIVER: &str = "driver.yml";
@@ -15,7 +16,8 @@ const MANIFESTS: [&str; 3] = ["yml", "yaml", "json"];
 
 /// A release and what it names, as far as it could be read.
 pub(crate) struct Documents {
-    pub release: ReleaseDocument,
+    /// None where it has problems that leave too little of it.
+    pub release: Option<ReleaseDocument>,
     /// The folder of the release's file.
     pub folder: PathBuf,
     pub driver: Option<Driver>,
@@ -31,30 +33,44 @@ pub(crate) struct Driver {
 }
 
 impl Documents {
-    /// Reads the file of a release. None where not even the release could be read.
-    pub fn of_file(path: &Path, problems: &mut Problems) -> Option<Self> {
+    /// Reads the file of a release.
+    pub fn of_file(path: &Path, problems: &mut Problems) -> Self {
         let place = whole(path);
-        let text = read_text(path, &place, problems)?;
         let folder = path.parent().unwrap_or_else(|| Path::new(""));
-        Self::of_text(&place.file, &text, folder, problems)
+        match read_text(path, &place, problems) {
+            Some(text) => Self::of_text(&place.file, &text, folder, problems),
+            None => Self { release: None, folder: folder.to_owned(), driver: None, manifests: Vec::new() },
+        }
     }
 
     /// Reads the text of a release, shown as `file`, whose paths are relative to `folder`.
-    pub fn of_text(file: &str, text: &str, folder: &Path, problems: &mut Problems) -> Option<Self> {
-        let release = ReleaseDocument::read(file, text, problems)?;
-        let driver = release.spec.driver.as_ref().and_then(|source| {
-            let folder = tidy(&folder.join(&*source.path));
-            Driver::read(folder, &source.path.place, problems)
-        });
-        let manifests = match (&driver, &release.spec.content) {
+    pub fn of_text(file: &str, text: &str, folder: &Path, problems: &mut Problems) -> Self {
+        let release = ReleaseDocument::read(file, text, problems);
+        let driver = match &release {
+            Some(release) => release.spec.driver.as_ref().map(|source| source.path.clone()),
+            // The driver's own problems are to be told with those of the release.
+            None => driver_path(file, text),
+        };
+        let driver = driver.and_then(|path| Driver::read(tidy(&folder.join(&path.value)), &path.place, problems));
+        let content = release.as_ref().and_then(|release| release.spec.content.as_ref());
+        let manifests = match (&driver, content) {
             (Some(driver), _) => {
                 let content = driver.document.spec.content.as_ref();
                 content.map(|content| read_manifests(content, &driver.folder, problems))
             }
-            (None, content) => content.as_ref().map(|content| read_manifests(content, folder, problems)),
+            (None, content) => content.map(|content| read_manifests(content, folder, problems)),
         };
-        Some(Self { folder: folder.to_owned(), driver, manifests: manifests.unwrap_or_default(), release })
+        Self { release, folder: folder.to_owned(), driver, manifests: manifests.unwrap_or_default() }
     }
+}
+
+/// Where the driver of a release is whose document has problems; they were told already.
+fn driver_path(file: &str, text: &str) -> Option<Placed<String>> {
+    let source = Source::open(file, text, Templates::VersionInImages);
+    let cursor = source.only()?;
+    let json = cursor.to_json();
+    let path = json.pointer("/spec/driver/path")?.as_str()?.to_owned();
+    Some(cursor.placed(path))
 }
 
 impl Driver {

@@ -1,0 +1,8 @@
+//! The command line as a person uses it: the real program, real processes, a temporary state.
+
+mod docs;
+mod normal;
+mod place;
+mod terminal;
+mod transcript;
+mod transcripts;
