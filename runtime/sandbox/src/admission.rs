@@ -25,6 +25,16 @@ pub enum AdmissionError {
     Malformed { reason: String },
     #[error("the module has {count} {what}; it may have {limit}")]
     TooMany { what: &'static str, count: usize, limit: usize },
+    #[error(
+        "the module would take too long to compile: it has a function of {bytes} bytes with {locals} local variables, and maybe \
+         more like it; build it with optimization, or split the function"
+    )]
+    TooHeavy { bytes: usize, locals: usize },
+    #[error(
+        "the module uses `{name}`, a part of asynchronous components, which this Pintle does not run: build it with \
+         synchronous functions only"
+    )]
+    Asynchronous { name: String },
     #[error("the module defines resources of its own; an action module may use those of WASI only")]
     OwnResources,
     #[error(

@@ -123,13 +123,25 @@ async fn imports_that_an_action_does_not_have_are_named() {
 
 #[tokio::test]
 async fn a_module_without_end_is_refused() {
-    let functions = (0..2500).map(|n| format!("function-{n}: func();")).collect::<Vec<_>>().concat();
+    let functions = (0..5000).map(|n| format!("function-{n}: func();")).collect::<Vec<_>>().concat();
     let wit = actions_wit("import logging;", &format!("import logging; export more: interface {{ {functions} }}"));
-    assert_refused(&of_wit(&wit, "action-module"), "imports and exports; it may have 2000").await;
+    assert_refused(&of_wit(&wit, "action-module"), "imports and exports; it may have 10000").await;
 
     let body = "(drop (i32.const 1))".repeat(900_000);
     assert_refused(&by_hand(&format!("(func $long {body})"), "", ""), "bytes in one function; it may have 2097152")
         .await;
+}
+
+#[tokio::test]
+async fn a_module_that_would_take_minutes_to_compile_is_refused() {
+    let function = |name: &str, locals: usize, adds: usize| {
+        let body = "(local.set 0 (i32.add (local.get 0) (i32.const 1)))".repeat(adds);
+        format!("(func ${name} {} {body})", "(local i32)".repeat(locals))
+    };
+    let refusal = refusal(&by_hand(&function("f", 5000, 1000), "", "")).await;
+    assert!(refusal.contains("too long to compile") && refusal.contains("with 5000 local variables"), "{refusal}");
+    let many: Vec<String> = (0..20).map(|n| function(&format!("f{n}"), 1000, 1000)).collect();
+    assert_refused(&by_hand(&many.concat(), "", ""), "too long to compile").await;
 }
 
 #[tokio::test]
@@ -139,6 +151,12 @@ async fn resources_of_its_own_are_refused() {
         "import logging; export things: interface { resource thing { constructor(); } }",
     );
     assert_refused(&of_wit(&wit, "action-module"), "defines resources of its own").await;
+}
+
+#[tokio::test]
+async fn asynchronous_functions_are_refused() {
+    let component = wat::parse_str("(component (core func $cancel (canon task.cancel)))").unwrap();
+    assert_refused(&component, "uses `TaskCancel`, a part of asynchronous components").await;
 }
 
 #[tokio::test]
@@ -194,4 +212,12 @@ async fn a_module_knows_the_calls_that_it_can_make() {
     let module = Rig::shared().await.sandbox.admit(&by_hand("", "", "")).await.unwrap();
     assert_eq!(module.calls, ["durable.now"]);
     assert_eq!(module.actions[0].name, "act");
+}
+
+#[tokio::test]
+async fn a_type_without_bottom_is_refused() {
+    let types: Vec<String> = (1..50_000).map(|n| format!("(type $t{n} (list $t{}))", n - 1)).collect();
+    let types = types.concat();
+    let text = format!(r#"(component (type $t0 (list u8)) {types} (import "f" (func (param "x" $t49999))))"#);
+    assert_refused(&wat::parse_str(text).unwrap(), "type nesting is too deep").await;
 }
