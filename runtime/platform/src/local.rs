@@ -254,8 +254,7 @@ impl Platform for Local {
         let applied = applied(&dir, workload)?;
         let spec = applied.process(workload)?;
         let desired = applied.desired.get(&workload.name).copied().unwrap_or(0);
-        let folder = dir.workload(&workload.name)?;
-        self.all_ready(&folder, workload, &spec, desired).await.map_err(|error| dir.trouble(&error))?
+        self.all_ready(&dir, target, workload, (&spec, desired)).await
     }
 
     async fn images(&self, target: &Target, workload: &Workload) -> Result<Vec<String>, PlatformError> {

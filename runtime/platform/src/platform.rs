@@ -31,7 +31,8 @@ pub trait Platform: Send + Sync + 'static {
 
     async fn status(&self, target: &Target, workload: &Workload) -> Result<Status, PlatformError>;
 
-    /// Waits until all replicas asked for are ready. Without a bound: the caller has one.
+    /// Waits until all replicas asked for are ready. Without a bound: the caller has one. Replicas that the platform lost, and
+    /// that did not end by themselves, come back.
     async fn wait_ready(&self, target: &Target, workload: &Workload) -> Result<(), PlatformError>;
 
     /// Images of the regular containers, as applied, in declaration order.

@@ -114,28 +114,49 @@ impl Local {
         Ok(status)
     }
 
-    /// Waits for all replicas that are asked for.
+    /// Waits for all replicas that are asked for. One that this machine lost, by a reboot or with its shim, is started again: what
+    /// is asked for has not changed. One that ended by itself is a failure.
     pub(super) async fn all_ready(
         &self,
-        folder: &Path,
+        dir: &ReleaseDir,
+        target: &Target,
         workload: &Workload,
-        spec: &ProcessSpec,
-        desired: u32,
-    ) -> io::Result<Result<(), PlatformError>> {
-        for number in 0..desired {
-            let instance = Instance::at(folder.join(number.to_string()));
-            let gone = || PlatformError::Failed(format!("{workload} does not run: replica {number} is gone"));
-            let Some(launch) = instance.launch()? else { return Ok(Err(gone())) };
-            match ready::wait(&instance, &launch, spec.ready.as_ref(), None).await? {
-                Ok(()) => {}
-                Err(NotReady::Gone(Some(ended))) => {
-                    return Ok(Err(ended_early(&instance, &workload.to_string(), &ended)?));
-                }
-                Err(NotReady::Gone(None) | NotReady::Late(_)) => return Ok(Err(gone())),
+        (spec, desired): (&ProcessSpec, u32),
+    ) -> Result<(), PlatformError> {
+        let folder = dir.workload(&workload.name)?;
+        let trouble = |error: io::Error| dir.trouble(&error);
+        for _ in 0..STARTS_OF_LOST {
+            match replicas_ready(&folder, workload, spec, desired).await.map_err(trouble)? {
+                Replicas::Ready => return Ok(()),
+                Replicas::Failed(error) => return Err(error),
+                Replicas::Lost => self.bring(dir, target, workload, (spec, desired)).await?,
             }
         }
-        Ok(Ok(()))
+        Err(PlatformError::Failed(format!("{workload} does not stay: its shims are killed again and again")))
     }
+}
+
+/// What came of a wait for the replicas of a workload.
+enum Replicas {
+    Ready,
+    /// One is gone, and not by itself.
+    Lost,
+    Failed(PlatformError),
+}
+
+async fn replicas_ready(folder: &Path, workload: &Workload, spec: &ProcessSpec, desired: u32) -> io::Result<Replicas> {
+    for number in 0..desired {
+        let instance = Instance::at(folder.join(number.to_string()));
+        let Some(launch) = instance.launch()? else { return Ok(Replicas::Lost) };
+        match ready::wait(&instance, &launch, spec.ready.as_ref(), None).await? {
+            Ok(()) => {}
+            Err(NotReady::Gone(Some(ended))) if !ended.is_lost() => {
+                return Ok(Replicas::Failed(ended_early(&instance, &workload.to_string(), &ended)?));
+            }
+            Err(NotReady::Gone(_) | NotReady::Late(_)) => return Ok(Replicas::Lost),
+        }
+    }
+    Ok(Replicas::Ready)
 }
 
 /// Makes an instance that is about to start. A file that shall tell its readiness is removed, where it can only be of one that ran
