@@ -13,12 +13,13 @@ use crate::admission::{self, AdmissionError, Shape};
 use crate::bindings::{ActionModule, ActionModulePre};
 use crate::cache::{Cache, Known};
 use crate::described::Nothing;
-use crate::engine::{Ticker, Ticking, engine};
 use crate::guest::{Entry, Finish, Guest, Running, Start};
 use crate::host::Host;
 use crate::limits::Budget;
 use crate::module::{ActionInfo, Inspection, Loaded, Module, ModuleError};
+use crate::pool;
 use crate::private_file::{self, FileError};
+use crate::ticker::{Ticker, Ticking};
 use crate::{described, wasi};
 
 /// Where a sandbox keeps modules and how much it may use.
@@ -87,7 +88,7 @@ impl Sandbox {
     pub fn new(config: SandboxConfig) -> Result<Self, SandboxError> {
         let broken = |error: wasmtime::Error| SandboxError::Engine(format!("{error:#}"));
         private_file::private_dir(&config.modules_dir)?;
-        let engine = engine(config.instances, config.memory_bytes).map_err(broken)?;
+        let engine = pool::open(config.instances, config.memory_bytes).map_err(broken)?;
         let mut linker = Linker::new(&engine);
         wasi::add_to_linker(&mut linker).map_err(broken)?;
         ActionModule::add_to_linker::<_, HasSelf<Running>>(&mut linker, |running| running).map_err(broken)?;

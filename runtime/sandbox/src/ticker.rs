@@ -1,57 +1,15 @@
-//! The wasmtime engine: deterministic, interruptible, and with room for a fixed number of instances.
+//! The tick that interrupts guests that compute, so that they are charged and leave the thread to others.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, WasmBacktraceDetails};
+use wasmtime::Engine;
 
 /// How often a guest that computes is interrupted.
 const TICK: Duration = Duration::from_millis(10);
 
-// What one component may have. Python components have about 20 core instances, JavaScript ones 3 memories and 3 tables.
-const CORE_INSTANCES: u32 = 32;
-const MEMORIES: u32 = 4;
-const TABLES: u32 = 8;
-const TABLE_ELEMENTS: usize = 1 << 16;
-
-const WASM_STACK: usize = 512 << 10;
-const FIBER_STACK: usize = 1 << 20;
-
-/// An engine with room for `instances` components at once, each memory of at most `memory_bytes`.
-pub(crate) fn engine(instances: u32, memory_bytes: usize) -> wasmtime::Result<Engine> {
-    let mut pool = PoolingAllocationConfig::new();
-    pool.total_component_instances(instances)
-        .total_stacks(instances)
-        .total_core_instances(instances.saturating_mul(CORE_INSTANCES))
-        .max_core_instances_per_component(CORE_INSTANCES)
-        .total_memories(instances.saturating_mul(MEMORIES))
-        .max_memories_per_component(MEMORIES)
-        .total_tables(instances.saturating_mul(TABLES))
-        .max_tables_per_component(TABLES)
-        .table_elements(TABLE_ELEMENTS)
-        .max_memory_size(memory_bytes)
-        .linear_memory_keep_resident(128 << 10)
-        .table_keep_resident(64 << 10)
-        .async_stack_keep_resident(64 << 10);
-
-    let mut config = Config::new();
-    config
-        .concurrency_support(false)
-        .epoch_interruption(true)
-        .max_wasm_stack(WASM_STACK)
-        .async_stack_size(FIBER_STACK)
-        .wasm_memory64(false)
-        .relaxed_simd_deterministic(true)
-        .cranelift_nan_canonicalization(true)
-        // The daemon's own environment must not decide what a guest's backtrace shows.
-        .wasm_backtrace_details(WasmBacktraceDetails::Disable)
-        .wasm_backtrace_max_frames(std::num::NonZeroUsize::new(64))
-        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
-    Engine::new(&config)
-}
-
-/// Interrupts the guests of an engine at each tick, while there are any. Its thread ends when it is dropped.
+/// Interrupts guests at each tick, while there are any. Its thread ends when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Ticker {
     guests: Arc<Guests>,
