@@ -7,6 +7,7 @@ pub mod copies;
 pub mod first_lines;
 pub mod leftovers;
 pub mod names;
+pub mod of_tests;
 pub mod packages;
 pub mod purity;
 pub mod references;

@@ -3,6 +3,7 @@
 
 use crate::{
     Finding,
+    of_tests::OfTests,
     tokens::{self, Token},
     tree::File,
 };
@@ -19,8 +20,9 @@ const UNSTABLE: [&str; 4] = ["HashMap", "HashSet", "Instant", "SystemTime"];
 /// Code of the pure room, tests aside, that is not.
 #[must_use]
 pub fn check(files: &[File]) -> Vec<Finding> {
+    let of_tests = OfTests::among(files);
     let mut findings = Vec::new();
-    for file in files.iter().filter(|file| file.is_rust() && file.path.starts_with(PURE) && !file.is_of_tests()) {
+    for file in files.iter().filter(|file| file.is_rust() && file.path.starts_with(PURE) && !of_tests.has(file)) {
         let code = tokens::without_tests(file);
         for token in code.iter().filter(|token| UNSTABLE.contains(&token.text.as_str())) {
             let says = format!("`{}` is not the same everywhere; lifecycle is pure (BTreeMap, Stamp)", token.text);

@@ -27,13 +27,6 @@ impl File {
     pub fn is_rust(&self) -> bool {
         Path::new(&self.path).extension().is_some_and(|extension| extension == "rs")
     }
-
-    /// Whether it is a part of tests: a suite, a crate under the folder `tests`, or a module that only tests compile.
-    #[must_use]
-    pub fn is_of_tests(&self) -> bool {
-        let path = Path::new(&self.path);
-        path.file_stem().is_some_and(|stem| stem == "tests") || path.iter().any(|part| part == "tests")
-    }
 }
 
 /// Reads every text file below `root`, in the order of paths.
