@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 use crate::{
@@ -20,6 +20,9 @@ use crate::{
 
 /// The shop's port in its manifests, which the copy replaces with a free one.
 const PORT: &str = "18081";
+
+/// How `pintle` exits where there is no store, or no such release.
+pub const NOT_FOUND: i32 = 6;
 
 /// A copy of the example with a state of its own.
 pub struct Shop {
@@ -109,8 +112,14 @@ impl Shop {
 
     /// The journal, record by record.
     pub fn records(&self) -> Result<Vec<Value>> {
-        let text = read(&mut self.pintle(&["export", "-"]))?;
-        let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let exported = self.pintle(&["export", "-"]).output().context("cannot start pintle")?;
+        match exported.status.code() {
+            Some(0) => {}
+            // No Pintle has come so far that it made a store.
+            Some(NOT_FOUND) => return Ok(Vec::new()),
+            _ => bail!("`pintle export` ended with {}: {}", exported.status, String::from_utf8_lossy(&exported.stderr)),
+        }
+        let lines = exported.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         lines.map(|line| serde_json::from_slice(line).context("the export has a line that is no JSON")).collect()
     }
 

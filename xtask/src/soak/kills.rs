@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::{
     examples, processes,
-    shop::{Shop, change_id},
+    shop::{NOT_FOUND, Shop, change_id},
     stage::stage,
     workspace::Workspace,
 };
@@ -207,6 +207,8 @@ impl Run {
             match status.and_then(|status| status.code()) {
                 None => {}
                 Some(0) => return self.find_lost(),
+                // A life before this one came through, and died when it had.
+                Some(NOT_FOUND) if words[0] == "delete" => return self.find_lost(),
                 // Where a shim died with its process, the change may fail; it has to say so, and `retry` goes on.
                 Some(code @ (1 | 3)) if shim_killed => {
                     let change = self.failed_change(code)?;
@@ -385,7 +387,9 @@ fn is_migration_to(record: &Value, version: &str) -> bool {
     let event = &record["event"];
     let image = event["call"]["spec"]["image"].as_str().unwrap_or_default();
     // Where intents are left out, the outcome has the call.
-    matches!(event["is"].as_str(), Some("callIntent" | "callOutcome")) && event["call"]["name"] == "jobs.run" && image.ends_with(&format!(":{version}"))
+    matches!(event["is"].as_str(), Some("callIntent" | "callOutcome"))
+        && event["call"]["name"] == "jobs.run"
+        && image.ends_with(&format!(":{version}"))
 }
 
 #[expect(clippy::disallowed_methods, reason = "a soak kills at moments of the real clock")]
