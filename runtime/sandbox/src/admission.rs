@@ -1,6 +1,7 @@
 //! Whether bytes are an action module that this Pintle can run, in words that say what to do, before anything is compiled.
 
 use serde::{Deserialize, Serialize};
+use tokio::task::JoinError;
 use wit_parser::decoding::DecodedWasm;
 use wit_parser::{Resolve, World, WorldItem, WorldKey};
 
@@ -60,6 +61,9 @@ pub enum AdmissionError {
     Compile { reason: String },
     #[error("the module does not say which actions it has: {reason}")]
     Describe { reason: String },
+    /// A reader or the compiler panicked.
+    #[error("the module cannot be read: {0}")]
+    Unreadable(#[from] JoinError),
     #[error(transparent)]
     File(#[from] FileError),
 }

@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Weak};
 
 use serde::{Deserialize, Serialize};
+use tokio::task::JoinError;
 
 use crate::admission::{AdmissionError, Interface};
 use crate::bindings::ActionModulePre;
@@ -66,6 +67,8 @@ pub enum ModuleError {
         #[source]
         source: AdmissionError,
     },
+    #[error("the module file was not read: {0}")]
+    Unread(#[from] JoinError),
     #[error(transparent)]
     File(#[from] FileError),
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pintle_lifecycle::digest;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
+use tokio::task::JoinError;
 use wasmtime::Engine;
 use wasmtime::component::{Component, HasSelf, Linker};
 
@@ -115,14 +116,7 @@ impl Sandbox {
         let (digest, shape) = self.0.check(Arc::clone(&bytes)).await?;
         let module = self.0.ready(&digest, Arc::clone(&bytes), Some(shape)).await?;
         let path = self.0.module_path(&digest);
-        blocking(move || {
-            let kept = private_file::read(&path)?.is_some_and(|kept| *kept == *bytes);
-            if !kept {
-                private_file::write(&path, &bytes)?;
-            }
-            Ok(())
-        })
-        .await?;
+        blocking(move || keep_module(&path, &bytes)).await?;
         Ok(module)
     }
 
@@ -137,15 +131,9 @@ impl Sandbox {
         if let Some(module) = self.0.loaded().get(digest) {
             return Ok(module);
         }
-        let path = self.0.module_path(digest);
-        let shown = path.display().to_string();
-        let bytes = private_file::read(&path)?;
-        let bytes = bytes.ok_or_else(|| ModuleError::Missing { digest: digest.to_owned(), path: shown.clone() })?;
-        let found = digest::sha256(&bytes);
-        if found != digest {
-            return Err(ModuleError::Changed { path: shown, found });
-        }
-        let ready = self.0.ready(digest, bytes.into(), None).await;
+        let (path, name) = (self.0.module_path(digest), digest.to_owned());
+        let bytes = blocking(move || read_module(&name, &path)).await?;
+        let ready = self.0.ready(digest, bytes, None).await;
         ready.map_err(|source| ModuleError::NotAdmitted { digest: digest.to_owned(), source })
     }
 
@@ -224,7 +212,7 @@ impl Room {
 
     async fn check(&self, bytes: Arc<[u8]>) -> Result<(String, Shape), AdmissionError> {
         let limit = self.config.module_bytes;
-        blocking(move || Ok((digest::sha256(&bytes), admission::admit(&bytes, limit)?))).await
+        blocking(move || admission::admit(&bytes, limit).map(|shape| (digest::sha256(&bytes), shape))).await
     }
 
     /// The module from memory, from the cache, or compiled.
@@ -265,7 +253,9 @@ impl Room {
             return Ok(Some(module));
         }
         let (room, name) = (Arc::clone(self), digest.to_owned());
-        let Some((component, known)) = blocking(move || Ok(room.cache.load(&room.engine, &name)?)).await? else {
+        let Some((component, known)) =
+            blocking(move || room.cache.load(&room.engine, &name).map_err(AdmissionError::from)).await?
+        else {
             return Ok(None);
         };
         let pre = self.link(&component)?;
@@ -318,13 +308,31 @@ impl Drop for Waiting<'_> {
     }
 }
 
+fn keep_module(path: &Path, bytes: &[u8]) -> Result<(), AdmissionError> {
+    if private_file::read(path)?.is_none_or(|kept| kept != bytes) {
+        private_file::write(path, bytes)?;
+    }
+    Ok(())
+}
+
+/// The bytes of a module, if the file has what it had when the module was admitted.
+fn read_module(digest: &str, path: &Path) -> Result<Arc<[u8]>, ModuleError> {
+    let shown = || path.display().to_string();
+    let missing = || ModuleError::Missing { digest: digest.to_owned(), path: shown() };
+    let bytes = private_file::read(path)?.ok_or_else(missing)?;
+    let found = digest::sha256(&bytes);
+    if found != digest {
+        return Err(ModuleError::Changed { path: shown(), found });
+    }
+    Ok(bytes.into())
+}
+
 /// Runs work that takes the processor for long, or reads and writes files. Bytes that make a parser or the compiler panic are
 /// refused like others that cannot be read.
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, AdmissionError> + Send + 'static,
-) -> Result<T, AdmissionError> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(error) => Err(AdmissionError::Malformed { reason: format!("reading it failed: {error}") }),
-    }
+async fn blocking<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: From<JoinError> + Send + 'static,
+{
+    tokio::task::spawn_blocking(work).await?
 }
