@@ -55,7 +55,10 @@ impl Pintle {
     /// [`Error::Open`] where another Pintle has it, it is damaged, or it cannot be written.
     pub fn open(options: OpenOptions) -> Result<Self, Error> {
         let OpenOptions { state, what, told, weakening } = options;
-        let store = Store::open(state.path(), &StoreOptions { what, acknowledge: weakening.acknowledge, ..StoreOptions::default() })?;
+        let store = Store::open(
+            state.path(),
+            &StoreOptions { what, acknowledge: weakening.acknowledge, ..StoreOptions::default() },
+        )?;
         let mut journal: Arc<dyn Journal> = Arc::new(store);
         if let Some(told) = told {
             journal = Arc::new(Witness::of(journal, told));

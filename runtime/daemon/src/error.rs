@@ -49,6 +49,9 @@ pub enum Error {
     },
     #[error("the release {release} is busy: {open} is open")]
     Busy { release: String, open: ChangeKey },
+    /// A change that was driven and did not succeed.
+    #[error("{change} is {state}{}", because(message))]
+    Ended { change: ChangeKey, state: ChangeState, message: String },
     /// The newest change of the release had the same plan and did not succeed.
     #[error("{change} wanted just this and is {state}{}", because(message))]
     Tried { change: ChangeKey, state: ChangeState, message: String },
@@ -107,6 +110,7 @@ impl Error {
             | Self::Unreadable { .. }
             | Self::Unwritable { .. }
             | Self::Output(_) => Exit::Invalid,
+            Self::Ended { state, .. } => Exit::of(*state),
             Self::Tried { .. } | Self::Restore { .. } => Exit::ChangeFailed,
             Self::Busy { .. } | Self::InUse { .. } => Exit::Busy,
             Self::NoRelease { .. } | Self::Deleted { .. } | Self::NoChange { .. } => Exit::NotFound,
@@ -135,7 +139,12 @@ impl Error {
             Self::Busy { open, .. } => {
                 format!("`pintle up` goes on with {open}; `pintle cancel {open}` stops it")
             }
-            Self::Tried { change, .. } => format!(
+            Self::Ended { change, state: ChangeState::Stuck, .. } => {
+                format!(
+                    "`pintle retry {change}` goes on, `pintle cancel {change}` stops it; it holds the release until then"
+                )
+            }
+            Self::Tried { change, .. } | Self::Ended { change, .. } => format!(
                 "`pintle retry {change}` makes a new attempt of the failed step; `pintle steps {change} --output` shows it"
             ),
             Self::NoRelease { near, .. } => near_or(near, "`pintle get releases` lists what there is"),

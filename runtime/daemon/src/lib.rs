@@ -19,8 +19,8 @@ pub mod restore;
 pub mod state_dir;
 pub mod story;
 mod sync;
-mod who;
 pub mod weakening;
+mod who;
 mod witness;
 
 pub use embedded::{OpenOptions, Pintle};

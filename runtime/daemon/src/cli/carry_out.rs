@@ -8,7 +8,7 @@ use pintle_lifecycle::ids::{ChangeKey, ReleaseKey};
 use pintle_lifecycle::planning::{DeleteRefused, Planned, plan_delete};
 
 use super::exit::Exit;
-use super::session::{Followed, Session};
+use super::session::{Ended, Session};
 use crate::error::Error;
 use crate::lookup;
 use crate::request::{Request, last_plan};
@@ -54,10 +54,7 @@ pub async fn carry_out(session: &mut Session, wanted: Wanted) -> Result<Exit, Er
             }
             Planned::Nothing { change: Some(change), .. } => {
                 let log = session.pintle.recover(&change).await?;
-                let (state, message) = log.look(|history| {
-                    let message = history.finished.as_ref().map(|finished| finished.message.clone());
-                    (history.state(), message.unwrap_or_default())
-                });
+                let Ended { change, state, message } = Ended::of(&log);
                 if gone_on.as_ref() == Some(&change) {
                     return Ok(Exit::of(state));
                 }
@@ -99,20 +96,11 @@ async fn begin(session: &mut Session, log: Arc<ChangeLog>) -> Result<Exit, Error
         return Ok(Exit::Ok);
     }
     let followed = session.follow(vec![log]).await?;
-    Ok(exit(&followed))
+    Ok(session.exit(followed))
 }
 
 async fn go_on(session: &mut Session, change: &ChangeKey, log: Arc<ChangeLog>) -> Result<Exit, Error> {
     session.say(&format!("{change}  is open: going on with it first"));
     let followed = session.follow(vec![log]).await?;
-    Ok(exit(&followed))
-}
-
-/// How the process exits after that.
-#[must_use]
-pub fn exit(followed: &Followed) -> Exit {
-    match followed {
-        Followed::Detached => Exit::Detached,
-        Followed::Ended(changes) => changes.iter().map(|(_, state)| Exit::of(*state)).fold(Exit::Ok, Exit::and),
-    }
+    Ok(session.exit(followed))
 }

@@ -55,8 +55,9 @@ impl Follower {
         Self { records, clock, screen, stories: Vec::new() }
     }
 
-    /// Says a line of this verb itself.
+    /// Says a line of this verb itself, after what has happened already.
     pub fn say(&mut self, text: &str) {
+        self.catch_up();
         match &mut self.screen {
             Screen::Live(live) => live.say(text),
             Screen::Plain(plain) => plain.say(text),
@@ -99,13 +100,17 @@ impl Follower {
 
     /// Shows the rest and stops following.
     pub fn end(&mut self) {
-        let mut records = Vec::new();
-        self.gather(&mut records);
-        self.take(&records);
+        self.catch_up();
         if let Screen::Live(live) = &mut self.screen {
             live.end(&self.stories);
         }
         self.stories.clear();
+    }
+
+    fn catch_up(&mut self) {
+        let mut records = Vec::new();
+        self.gather(&mut records);
+        self.take(&records);
     }
 
     fn gather(&mut self, records: &mut Vec<Record>) {

@@ -14,7 +14,9 @@ use super::exit::Exit;
 use super::follow::Follower;
 use super::global::Global;
 use super::interrupt::{Interruption, Interruptions, OnInterrupt};
+use super::paint::Paint;
 use super::print::command;
+use super::report::report;
 use crate::drive::DriveError;
 use crate::embedded::{OpenOptions, Pintle};
 use crate::error::Error;
@@ -36,17 +38,42 @@ pub struct Session {
     pub pintle: Pintle,
     follower: Follower,
     following: Following,
+    stderr: Paint,
 }
 
 /// How following changes came to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Followed {
     /// Each has ended or needs a person.
-    Ended(Vec<(ChangeKey, ChangeState)>),
+    Ended(Vec<Ended>),
     Detached,
 }
 
-type Driven = (ChangeKey, Result<ChangeState, DriveError>);
+/// A change that has ended or needs a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    pub change: ChangeKey,
+    pub state: ChangeState,
+    /// Why it failed, or the question; empty else.
+    pub message: String,
+}
+
+impl Ended {
+    /// Where a change stands.
+    #[must_use]
+    pub fn of(log: &ChangeLog) -> Self {
+        log.look(|history| {
+            let message = match (&history.finished, &history.stuck) {
+                (Some(finished), _) => finished.message.clone(),
+                (None, Some((_, question))) => question.clone(),
+                (None, None) => String::new(),
+            };
+            Self { change: history.key.clone(), state: history.state(), message }
+        })
+    }
+}
+
+type Driven = (Arc<ChangeLog>, Result<ChangeState, DriveError>);
 
 impl Session {
     /// Opens the store for this process.
@@ -55,10 +82,12 @@ impl Session {
     /// As [`Pintle::open`].
     pub fn open(global: &Global, following: Following) -> Result<Self, Error> {
         let (told, records) = mpsc::unbounded_channel();
-        let options = OpenOptions { state: global.state()?, what: command(), told: Some(told), weakening: global.weakening };
+        let options =
+            OpenOptions { state: global.state()?, what: command(), told: Some(told), weakening: global.weakening };
         let pintle = Pintle::open(options)?;
         let follower = Follower::new(records, Arc::clone(pintle.clock()), global.paint(), following.on_interrupt);
-        Ok(Self { pintle, follower, following })
+        let stderr = Paint::of(global.color, &std::io::stderr());
+        Ok(Self { pintle, follower, following, stderr })
     }
 
     /// Whether changes are only to be written down.
@@ -83,8 +112,7 @@ impl Session {
         let mut work: JoinSet<Driven> = JoinSet::new();
         for log in &logs {
             let (driver, log) = (driver.clone(), Arc::clone(log));
-            let change = log.look(|history| history.key.clone());
-            work.spawn(async move { (change, driver.drive(log).await) });
+            work.spawn(async move { (Arc::clone(&log), driver.drive(log).await) });
         }
         let (mut ended, mut failed, mut cancelling) = (Vec::new(), None, false);
         loop {
@@ -107,8 +135,11 @@ impl Session {
                 }
                 ending = work.join_next() => match ending.map(of_ending).transpose()? {
                     None => break,
-                    Some((change, Ok(state))) => ended.push((change, state)),
-                    Some((change, Err(source))) => failed = failed.or(Some(Error::Drive { change, source: Box::new(source) })),
+                    Some((log, Ok(_))) => ended.push(Ended::of(&log)),
+                    Some((log, Err(source))) => {
+                        let change = log.look(|history| history.key.clone());
+                        failed = failed.or(Some(Error::Drive { change, source: Box::new(source) }));
+                    }
                 },
                 () = self.follower.show() => {}
             }
@@ -118,6 +149,19 @@ impl Session {
             Some(error) => Err(error),
             None => Ok(Followed::Ended(ended)),
         }
+    }
+
+    /// Says on stderr of each change that did not end well why, and what helps. Returns how the process exits.
+    #[must_use]
+    pub fn exit(&self, followed: Followed) -> Exit {
+        let Followed::Ended(changes) = followed else { return Exit::Detached };
+        let mut all = Exit::Ok;
+        for Ended { change, state, message } in changes {
+            if state != ChangeState::Succeeded {
+                all = all.and(report(&Error::Ended { change, state, message }, self.stderr));
+            }
+        }
+        all
     }
 
     /// Starts again what should run of a release and does not, as after a reboot.

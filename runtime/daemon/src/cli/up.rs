@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::carry_out::{Wanted, carry_out, exit};
+use super::carry_out::{Wanted, carry_out};
 use super::exit::Exit;
 use super::global::Global;
 use super::session::{Following, Session};
@@ -59,7 +59,8 @@ async fn go_on(session: &mut Session) -> Result<Exit, Error> {
     }
     let mut all = Exit::Ok;
     if !logs.is_empty() {
-        all = exit(&session.follow(logs).await?);
+        let followed = session.follow(logs).await?;
+        all = session.exit(followed);
     }
     for view in session.pintle.journal().releases().await? {
         if all == Exit::Detached {

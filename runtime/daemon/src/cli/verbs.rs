@@ -1,10 +1,12 @@
 //! `pintle retry` and `pintle cancel`: what a person decides about a change that failed, runs or is stuck.
 
+use std::sync::Arc;
+
+use pintle_journal::change_log::ChangeLog;
 use pintle_lifecycle::ending::ChangeState;
 use pintle_lifecycle::record::Verb;
 use pintle_lifecycle::view::ChangeView;
 
-use super::carry_out::exit;
 use super::exit::Exit;
 use super::global::Global;
 use super::interrupt::OnInterrupt;
@@ -38,40 +40,41 @@ pub struct Cancel {
 
 impl Retry {
     pub async fn run(self, global: &Global) -> Result<Exit, Error> {
-        let followed = ask(global, &self.change, self.following, Verb::Retry).await?;
-        Ok(followed.map_or(Exit::Ok, |followed| exit(&followed)))
+        let mut session = Session::open(global, self.following)?;
+        let log = ask(global, &session, &self.change, Verb::Retry).await?;
+        if session.detach() {
+            let change = log.look(|history| history.key.to_string());
+            session.say(&change);
+            session.say("it goes on with the next `pintle up`");
+            return Ok(Exit::Ok);
+        }
+        let followed = session.follow(vec![log]).await?;
+        Ok(session.exit(followed))
     }
 }
 
 impl Cancel {
     pub async fn run(self, global: &Global) -> Result<Exit, Error> {
-        let following = Following { detach: false, on_interrupt: OnInterrupt::Detach };
-        match ask(global, &self.change, following, Verb::Cancel).await? {
+        let mut session = Session::open(global, Following { detach: false, on_interrupt: OnInterrupt::Detach })?;
+        let log = ask(global, &session, &self.change, Verb::Cancel).await?;
+        match session.follow(vec![log]).await? {
             // Here it is what was asked for.
-            Some(Followed::Ended(ended)) if ended.iter().all(|(_, state)| *state == ChangeState::Cancelled) => {
-                Ok(Exit::Ok)
-            }
-            followed => Ok(followed.map_or(Exit::Ok, |followed| exit(&followed))),
+            Followed::Ended(ended) if ended.iter().all(|ended| ended.state == ChangeState::Cancelled) => Ok(Exit::Ok),
+            followed => Ok(session.exit(followed)),
         }
     }
 }
 
-/// Asks for a verb and follows what comes of it; none where it is left to the next `pintle up`.
-async fn ask(global: &Global, id: &str, following: Following, verb: Verb) -> Result<Option<Followed>, Error> {
+/// Records that a verb was asked for, where it makes sense.
+async fn ask(global: &Global, session: &Session, id: &str, verb: Verb) -> Result<Arc<ChangeLog>, Error> {
     let change = global.change(id)?;
-    let mut session = Session::open(global, following)?;
     let journal = session.pintle.journal();
     let view = lookup::change(journal, &change).await?;
     let newest = lookup::release(journal, &change.release).await?.changes;
     check(&view, newest, verb)?;
     let log = session.pintle.recover(&change).await?;
     session.pintle.ask(&log, verb).await?;
-    if session.detach() {
-        session.say(&change.to_string());
-        session.say("it goes on with the next `pintle up`");
-        return Ok(None);
-    }
-    Ok(Some(session.follow(vec![log]).await?))
+    Ok(log)
 }
 
 /// Whether the verb makes sense for the change now.

@@ -3,6 +3,7 @@
 mod docs;
 mod normal;
 mod place;
+mod stores;
 mod terminal;
 mod transcript;
 mod transcripts;

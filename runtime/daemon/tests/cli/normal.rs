@@ -58,7 +58,8 @@ const BEFORE: [(&str, &str); 8] = [
     ("\"groups\": ", "<N>"),
 ];
 /// Numbers before these texts.
-const AFTER: [(&str, &str); 4] = [(" ms", "<TOOK>"), (" s", "<TOOK>"), (" bytes", "<N> bytes"), (" groups", "<N> groups")];
+const AFTER: [(&str, &str); 4] =
+    [(" ms", "<TOOK>"), (" s", "<TOOK>"), (" bytes", "<N> bytes"), (" groups", "<N> groups")];
 
 fn scan(text: &str) -> String {
     let mut done = String::new();

@@ -52,7 +52,15 @@ impl Place {
         for built in ["actions.wasm", "images/shop/1.0.0/shop"] {
             assert!(shop.join(built).exists(), "{built} of the shop is not built: run `cargo xtask examples` first");
         }
-        for part in ["driver.yml", "release.yml", "release-1.1.0.yml", "release-1.2.0.yml", "actions.wasm", "manifests", "images"] {
+        for part in [
+            "driver.yml",
+            "release.yml",
+            "release-1.1.0.yml",
+            "release-1.2.0.yml",
+            "actions.wasm",
+            "manifests",
+            "images",
+        ] {
             copy(&shop.join(part), &place.path().join("shop").join(part));
         }
         place.edit("shop/manifests/server.yml", PORT, &port.to_string());
@@ -108,10 +116,12 @@ impl Place {
     /// Processes whose command line names this folder: shims, which lead sessions of their own.
     fn shims(&self) -> Vec<Pid> {
         let here = self.path().to_string_lossy().into_owned();
-        let numbers = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let numbers =
+            fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         let is_shim = |pid: &i32| {
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            let words: Vec<String> = line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into()).collect();
+            let words: Vec<String> =
+                line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into()).collect();
             words.get(1).is_some_and(|word| word == "shim") && words.iter().any(|word| word.starts_with(&here))
         };
         numbers.filter(is_shim).filter_map(Pid::from_raw).collect()

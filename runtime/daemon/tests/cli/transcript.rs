@@ -19,10 +19,7 @@ pub fn play(name: &str) {
         if let Some(command) = line.strip_prefix("$ ") {
             played.extend([line, "\n", &run(&place, command)]);
         } else if line.starts_with('#') || line.is_empty() {
-            // A comment, or the empty line before it; output that is empty is told by `printed`.
-            if !played.ends_with("\n\n") || line.starts_with('#') {
-                played.extend([line, "\n"]);
-            }
+            played.extend([line, "\n"]);
         }
     }
     if std::env::var_os(UPDATE).is_some_and(|value| value == "1") {
@@ -36,7 +33,7 @@ fn run(place: &Place, command: &str) -> String {
     let output = place.shell(command);
     let stdout = normal(&String::from_utf8_lossy(&output.stdout), place);
     let stderr = normal(&String::from_utf8_lossy(&output.stderr), place);
-    let mut text: String = stdout.lines().flat_map(|line| [printed(line), "\n"]).collect();
+    let mut text: String = stdout.lines().flat_map(|line| [mark(line), line, "\n"]).collect();
     text.extend(stderr.lines().flat_map(|line| if line.is_empty() { ["2>", "", "\n"] } else { ["2> ", line, "\n"] }));
     match output.status.code() {
         Some(0) => {}
@@ -46,9 +43,9 @@ fn run(place: &Place, command: &str) -> String {
     text
 }
 
-/// An empty line of output, told apart from one of the transcript itself.
-fn printed(line: &str) -> &str {
-    if line.is_empty() { "." } else { line }
+/// Tells a line of output apart from what a transcript itself has: comments, commands, empty lines.
+fn mark(line: &str) -> &str {
+    if line.is_empty() || line.starts_with(['#', '$', '.']) { "." } else { "" }
 }
 
 pub fn path(name: &str) -> PathBuf {

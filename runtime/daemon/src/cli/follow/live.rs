@@ -36,6 +36,9 @@ impl Live {
 
     /// Draws the changes as they are now, as much as the window has room for.
     pub fn draw(&mut self, stories: &[Story]) {
+        if stories.is_empty() {
+            return;
+        }
         let (width, height) = size();
         let mut lines = self.lines(stories, Shown::Last(LOG_LINES));
         let hint = match self.on_interrupt {

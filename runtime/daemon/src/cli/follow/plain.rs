@@ -85,10 +85,6 @@ impl Plain {
                 let depth = steps.get(step, *attempt).map_or(0, |(depth, _)| depth);
                 line(*level, message, fields).lines().for_each(|line| push(depth + 1, line));
             }
-            Event::ChangeStuck { question, .. } => {
-                push(0, "stuck  Stuck");
-                question.lines().for_each(|line| push(1, line));
-            }
             Event::Asked { verb, by } => {
                 push(0, &format!("{} asked by {by}", if *verb == Verb::Retry { "retry" } else { "cancel" }));
             }
@@ -97,7 +93,11 @@ impl Plain {
                 push(0, &format!("{}  {state}  {took}", story.history.plan.kind));
                 message.lines().for_each(|line| push(1, line));
             }
-            Event::ChangeOpened { .. } | Event::CallIntent { .. } | Event::StepLog { .. } => {}
+            // The question of a stuck change is told when following it is over.
+            Event::ChangeOpened { .. }
+            | Event::CallIntent { .. }
+            | Event::StepLog { .. }
+            | Event::ChangeStuck { .. } => {}
         }
     }
 
