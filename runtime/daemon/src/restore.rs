@@ -3,19 +3,22 @@
 
 use std::collections::BTreeSet;
 
+use pintle_lifecycle::history::StepHistory;
+use pintle_lifecycle::record::StepKind;
 use pintle_lifecycle::view::ReleaseView;
 
 use crate::embedded::Pintle;
 use crate::error::Error;
 use crate::request::applied;
+use crate::story::Story;
 
-/// Brings a release back to what is applied. Says which components were not all there; empty where nothing was missing, and where
-/// a change is open, which will see to it.
+/// Brings a release back to what is applied. Says which components were not all there; empty where nothing was missing, where a
+/// change is open, which will see to it, and where the last apply failed.
 ///
 /// # Errors
 /// Where the journal cannot be read, or the platform cannot start them.
 pub async fn restore(pintle: &Pintle, view: &ReleaseView) -> Result<Vec<String>, Error> {
-    if view.open.is_some() || view.deleted {
+    if view.open.is_some() || view.deleted || is_between(pintle, view).await? {
         return Ok(Vec::new());
     }
     let Some((plan, render)) = applied(pintle.journal(), view).await? else { return Ok(Vec::new()) };
@@ -35,4 +38,13 @@ pub async fn restore(pintle: &Pintle, view: &ReleaseView) -> Result<Vec<String>,
         platform.apply(&key, &plan.target, &render, &held).await.map_err(failed)?;
     }
     Ok(missing)
+}
+
+/// Whether what runs is somewhere between two renders, since an apply or a removal failed. Only a change may decide where it goes.
+async fn is_between(pintle: &Pintle, view: &ReleaseView) -> Result<bool, Error> {
+    let newest = Story::read(pintle.journal(), &view.key.change(view.changes)).await?;
+    let failed = |step: &StepHistory| {
+        matches!(step.kind, StepKind::Apply | StepKind::Remove) && step.ending().is_none_or(|ending| !ending.is_good())
+    };
+    Ok(newest.history.steps().any(|(_, step)| failed(step)))
 }

@@ -84,3 +84,29 @@ impl Journal for Witness {
         self.journal.trouble()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pintle_journal::MemoryJournal;
+    use pintle_lifecycle::ids::StepId;
+    use pintle_lifecycle::record::{Event, FORMAT};
+    use pintle_lifecycle::stamp::Stamp;
+
+    use super::*;
+
+    fn record(seq: u64) -> Record {
+        let change = ReleaseKey::new("default", "shop").unwrap().change(1);
+        let event = Event::ChangeStuck { step: StepId::root("a"), question: String::new() };
+        Record { v: FORMAT, change, seq, at: Stamp::default(), event }
+    }
+
+    #[tokio::test]
+    async fn what_is_not_acknowledged_is_not_told() {
+        let (told, mut records) = mpsc::unbounded_channel();
+        // A first record that opens no change is refused.
+        let witness = Witness::of(Arc::new(MemoryJournal::new()), told);
+        assert!(witness.append(vec![record(0)]).await.is_err());
+        drop(witness);
+        assert_eq!(records.recv().await, None);
+    }
+}

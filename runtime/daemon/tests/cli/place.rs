@@ -64,7 +64,9 @@ impl Place {
             copy(&shop.join(part), &place.path().join("shop").join(part));
         }
         place.edit("shop/manifests/server.yml", PORT, &port.to_string());
-        copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/broken"), &place.path().join("broken"));
+        for folder in ["broken", "plain"] {
+            copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli").join(folder), &place.path().join(folder));
+        }
         copy(&shop.join("actions.wasm"), &place.path().join("broken/modules/actions.wasm"));
         place
     }

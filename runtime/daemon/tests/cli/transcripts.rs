@@ -34,6 +34,7 @@ transcripts! {
     problems,
     restore,
     retry,
+    several,
     unknown,
 }
 
