@@ -193,7 +193,7 @@ impl Journal for MemoryJournal {
 
     async fn releases(&self) -> Result<Vec<ReleaseView>, JournalError> {
         self.alive().await;
-        Ok(self.stored().views.releases().cloned().collect())
+        Ok(self.stored().views.releases().into_iter().cloned().collect())
     }
 
     async fn state(&self, uid: &str, key: &str) -> Result<Option<Vec<u8>>, JournalError> {

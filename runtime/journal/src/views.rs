@@ -1,7 +1,7 @@
 //! The one fold from records to views. Everything that reads the log makes its views here: the index and its rebuild, a reader
 //! beside a running Pintle, the journal in memory. So a rebuilt index has no other way to come out than the one that was lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use pintle_lifecycle::call::Call;
 use pintle_lifecycle::ids::{ChangeKey, ReleaseKey};
@@ -88,10 +88,11 @@ pub(crate) fn state_value(record: &Record) -> Option<&[u8]> {
 /// All views of a journal, in memory. `P` is what stands for a record: the record itself, or its place in the log.
 #[derive(Debug, Clone)]
 pub(crate) struct Views<P> {
-    changes: BTreeMap<ChangeKey, Kept<P>>,
+    changes: HashMap<ChangeKey, Kept<P>>,
     /// In the order in which they were opened.
     order: Vec<ChangeKey>,
-    releases: BTreeMap<ReleaseKey, ReleaseView>,
+    /// Taken out for a moment while a record is taken in, and else always there.
+    releases: HashMap<ReleaseKey, Option<ReleaseView>>,
     /// By uid of the release and key: the record that put the value.
     state: BTreeMap<String, BTreeMap<String, P>>,
 }
@@ -105,7 +106,7 @@ pub(crate) struct Kept<P> {
 
 impl<P> Default for Views<P> {
     fn default() -> Self {
-        Self { changes: BTreeMap::new(), order: Vec::new(), releases: BTreeMap::new(), state: BTreeMap::new() }
+        Self { changes: HashMap::new(), order: Vec::new(), releases: HashMap::new(), state: BTreeMap::new() }
     }
 }
 
@@ -120,15 +121,16 @@ impl<P: Clone> Views<P> {
     /// # Errors
     /// Where it is not the next one of its change. Nothing is changed then.
     pub(crate) fn take(&mut self, record: &Record, place: P) -> Result<(), JournalError> {
-        check_next(self.next(&record.change), record)?;
-        if let Some(fold) = ChangeFold::open(record) {
-            self.changes.insert(record.change.clone(), Kept { fold, records: Vec::new() });
-            self.order.push(record.change.clone());
-        }
-        let Some(kept) = self.changes.get_mut(&record.change) else { return Ok(()) };
-        if record.seq > 0 {
+        let kept = if let Some(kept) = self.changes.get_mut(&record.change) {
+            check_next(kept.fold.view.records, record)?;
             kept.fold.view.apply(record);
-        }
+            kept
+        } else {
+            check_next(0, record)?;
+            let Some(fold) = ChangeFold::open(record) else { return Ok(()) };
+            self.order.push(record.change.clone());
+            self.changes.entry(record.change.clone()).or_insert(Kept { fold, records: Vec::new() })
+        };
         kept.records.push(place.clone());
         match state_edit(record) {
             Some(StateEdit::Put(key)) => {
@@ -139,9 +141,11 @@ impl<P: Clone> Views<P> {
             }
             None => {}
         }
-        let release = self.releases.remove(&record.change.release);
-        if let Some(release) = ReleaseView::after(release, record) {
-            self.releases.insert(record.change.release.clone(), release);
+        match self.releases.get_mut(&record.change.release) {
+            Some(view) => *view = ReleaseView::after(view.take(), record),
+            None => {
+                self.releases.insert(record.change.release.clone(), ReleaseView::after(None, record));
+            }
         }
         Ok(())
     }
@@ -174,11 +178,14 @@ impl<P: Clone> Views<P> {
     }
 
     pub(crate) fn release(&self, release: &ReleaseKey) -> Option<&ReleaseView> {
-        self.releases.get(release)
+        self.releases.get(release)?.as_ref()
     }
 
-    pub(crate) fn releases(&self) -> impl Iterator<Item = &ReleaseView> {
-        self.releases.values()
+    /// By key.
+    pub(crate) fn releases(&self) -> Vec<&ReleaseView> {
+        let mut releases: Vec<_> = self.releases.values().flatten().collect();
+        releases.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+        releases
     }
 
     pub(crate) fn state(&self, uid: &str, key: &str) -> Option<&P> {

@@ -28,10 +28,17 @@ pub(crate) struct IndexFold {
     /// Changes and releases that the next batch has, each once.
     touched: Vec<ChangeKey>,
     touched_releases: Vec<ReleaseKey>,
-    /// Records that the next batch has.
-    pending: usize,
-    pending_bytes: usize,
-    newest_format: u16,
+    pending: Pending,
+}
+
+/// How much waits for the next batch.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Pending {
+    pub records: usize,
+    /// Of the records in the log.
+    pub bytes: usize,
+    /// About so many.
+    pub keys: usize,
 }
 
 #[derive(Debug)]
@@ -61,7 +68,7 @@ pub(crate) enum FoldError {
 impl IndexFold {
     /// Number of the next record of a change; 0 where there is no such change.
     pub(crate) fn next(&mut self, index: &Index, change: &ChangeKey) -> Result<u64, IndexError> {
-        Ok(self.load(index, change)?.map_or(0, |kept| kept.change.fold.view.records))
+        Ok(load(&mut self.changes, index, change)?.map_or(0, |kept| kept.change.fold.view.records))
     }
 
     /// Takes in a record that lies at `place`.
@@ -69,16 +76,17 @@ impl IndexFold {
     /// # Errors
     /// Where it is not the next of its change, or the index cannot be read.
     pub(crate) fn take(&mut self, index: &Index, record: &Record, place: Place) -> Result<(), FoldError> {
-        let next = self.next(index, &record.change)?;
-        check_next(next, record)?;
-        if let Some(fold) = ChangeFold::open(record) {
-            let change = IndexedChange { fold, opened: place.at };
-            self.changes.insert(record.change.clone(), Kept { change, fresh: Vec::new(), listed: false });
-        }
-        let Some(kept) = self.changes.get_mut(&record.change) else { return Ok(()) };
-        if next > 0 {
+        let kept = if let Some(kept) = load(&mut self.changes, index, &record.change)? {
+            check_next(kept.change.fold.view.records, record)?;
             kept.change.fold.view.apply(record);
-        }
+            kept
+        } else {
+            check_next(0, record)?;
+            let Some(fold) = ChangeFold::open(record) else { return Ok(()) };
+            let change = IndexedChange { fold, opened: place.at };
+            let kept = Kept { change, fresh: Vec::new(), listed: false };
+            self.changes.entry(record.change.clone()).or_insert(kept)
+        };
         if kept.fresh.is_empty() {
             self.touched.push(record.change.clone());
         }
@@ -91,40 +99,40 @@ impl IndexFold {
             self.state.insert((kept.change.fold.uid.clone(), key.to_owned()), value);
         }
         self.take_release(index, record)?;
-        self.pending += 1;
-        self.pending_bytes += place.len as usize;
-        self.newest_format = self.newest_format.max(u16::try_from(record.v).unwrap_or(u16::MAX));
+        self.pending.records += 1;
+        self.pending.bytes += place.len as usize;
         Ok(())
     }
 
     fn take_release(&mut self, index: &Index, record: &Record) -> Result<(), IndexError> {
         let key = &record.change.release;
-        if !self.releases.contains_key(key) {
-            let view = index.release(key)?;
-            self.releases.insert(key.clone(), KeptRelease { view, touched: false });
+        if let Some(kept) = self.releases.get_mut(key) {
+            kept.view = ReleaseView::after(kept.view.take(), record);
+            if !std::mem::replace(&mut kept.touched, true) {
+                self.touched_releases.push(key.clone());
+            }
+            return Ok(());
         }
-        let Some(kept) = self.releases.get_mut(key) else { return Ok(()) };
-        kept.view = ReleaseView::after(kept.view.take(), record);
-        if !std::mem::replace(&mut kept.touched, true) {
-            self.touched_releases.push(key.clone());
-        }
+        let view = ReleaseView::after(index.release(key)?, record);
+        self.releases.insert(key.clone(), KeptRelease { view, touched: true });
+        self.touched_releases.push(key.clone());
         Ok(())
     }
 
-    /// Records and their bytes that wait for the next batch.
-    pub(crate) fn pending(&self) -> (usize, usize) {
-        (self.pending, self.pending_bytes)
+    /// What waits for the next batch.
+    pub(crate) fn pending(&self) -> Pending {
+        let keys = 2 * self.touched.len() + self.touched_releases.len() + self.state.len();
+        Pending { keys, ..self.pending }
     }
 
     /// Puts everything that was taken in into sled, together with how far that is.
     ///
     /// # Errors
     /// Where sled fails. Final: the index is not used any more.
-    pub(crate) fn settle(&mut self, index: &Index, mark: &mut Mark) -> Result<(), IndexError> {
-        if self.pending == 0 {
+    pub(crate) fn settle(&mut self, index: &Index, mark: &Mark) -> Result<(), IndexError> {
+        if self.pending.records == 0 {
             return Ok(());
         }
-        mark.format = mark.format.max(self.newest_format);
         let mut batch = Edits::default();
         for change in &self.touched {
             if let Some(kept) = self.changes.get_mut(change) {
@@ -147,8 +155,7 @@ impl IndexFold {
         }
         batch.put(keys::MARK.to_vec(), mark.bytes());
         batch.apply(index)?;
-        self.pending = 0;
-        self.pending_bytes = 0;
+        self.pending = Pending::default();
         self.forget();
         Ok(())
     }
@@ -171,15 +178,20 @@ impl IndexFold {
             self.releases = releases.into_iter().filter_map(|key| all.remove_entry(&key)).collect();
         }
     }
+}
 
-    fn load(&mut self, index: &Index, change: &ChangeKey) -> Result<Option<&Kept>, IndexError> {
-        if !self.changes.contains_key(change) {
-            let Some(indexed) = index.change(change)? else { return Ok(None) };
-            let listed = indexed.fold.is_open();
-            self.changes.insert(change.clone(), Kept { change: indexed, fresh: Vec::new(), listed });
-        }
-        Ok(self.changes.get(change))
+/// The change, from memory or else from sled.
+fn load<'a>(
+    changes: &'a mut HashMap<ChangeKey, Kept>,
+    index: &Index,
+    change: &ChangeKey,
+) -> Result<Option<&'a mut Kept>, IndexError> {
+    if !changes.contains_key(change) {
+        let Some(indexed) = index.change(change)? else { return Ok(None) };
+        let listed = indexed.fold.is_open();
+        changes.insert(change.clone(), Kept { change: indexed, fresh: Vec::new(), listed });
     }
+    Ok(changes.get_mut(change))
 }
 
 /// Fills an empty index with views that were kept in memory so far.
@@ -227,9 +239,9 @@ impl Edits {
         let open = kept.change.fold.is_open();
         if open != kept.listed {
             if open {
-                self.put(keys::open(change), opening)
+                self.put(keys::open(change), opening);
             } else {
-                self.remove(keys::open(change))
+                self.remove(keys::open(change));
             }
             kept.listed = open;
         }

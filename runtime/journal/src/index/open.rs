@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{Index, IndexError, Mark, keys};
 use crate::log::position::Position;
 use crate::log::segment::{StoreId, sync_dir, write_whole};
+use crate::store::lock::{PATIENCE, wait_for_copies};
 
 const FOLDER: &str = "index-v1";
 const SLED: &str = "0.34.7";
@@ -161,7 +162,17 @@ fn open_sled(path: &Path) -> Result<sled::Db, IndexError> {
         // Values of up to 64 KiB stay in the file that is synced.
         .segment_size(8 << 20)
         .cache_capacity(64 << 20);
-    guarded(|| Ok(config.open()?))
+    // The store's lock is ours, so only a copy of the file can hold sled's.
+    let is_locked = |error: &sled::Error| error.to_string().contains("could not acquire lock");
+    guarded(|| {
+        for _ in 0..PATIENCE {
+            match config.open() {
+                Err(error) if is_locked(&error) => wait_for_copies(),
+                opened => return Ok(opened?),
+            }
+        }
+        Ok(config.open()?)
+    })
 }
 
 fn io(path: &Path, error: &std::io::Error) -> IndexError {

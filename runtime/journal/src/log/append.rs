@@ -87,12 +87,12 @@ impl Log {
         Ok(Self { layout, store, file, segment: 1, at: SEGMENT_HEADER, allocated, next_group: 1 })
     }
 
-    /// Goes on with a log at its end. What is behind the end is cut off, and everything before it is made durable: the process
-    /// that wrote it may have died before its sync.
+    /// Goes on with a log at its end. What is torn behind it is cut off. Everything before it is made durable: the process that
+    /// wrote it may have died before its sync, unless it was `acked`, which says that the sync was done.
     ///
     /// # Errors
     /// Where the segment cannot be opened, cut or synced.
-    pub(crate) fn resume(layout: Layout, end: &LogEnd) -> Result<Self, LogError> {
+    pub(crate) fn resume(layout: Layout, end: &LogEnd, acked: Option<Position>) -> Result<Self, LogError> {
         let path = segment::path(&layout.dir, end.end.segment);
         let file = File::options().read(true).write(true).open(&path).map_err(io_error("open", &path))?;
         let at = end.end.offset;
@@ -101,8 +101,10 @@ impl Log {
             file.sync_all().map_err(io_error("sync", &path))?;
         }
         let len = file.metadata().map_err(io_error("look at", &path))?.len();
-        layout.disk.sync(&file).map_err(io_error("sync", &path))?;
-        segment::sync_dir(&layout.dir)?;
+        if acked != Some(end.end) {
+            layout.disk.sync(&file).map_err(io_error("sync", &path))?;
+            segment::sync_dir(&layout.dir)?;
+        }
         Ok(Self {
             layout,
             store: end.store,

@@ -4,6 +4,8 @@
 //! All numbers are little-endian. Neither header can be found inside a record by chance or by design: both hold bytes below
 //! 0x20, and JSON text has none.
 
+use pintle_lifecycle::record::{FORMAT, Record, RecordError};
+
 /// Bytes of a group's header: magic, length of its frames, number of records, 0, number of the group, 0, CRC-32.
 pub(crate) const GROUP_HEADER: u32 = 32;
 /// Bytes of a record's header: length, CRC-32 of the rest of the frame and the length, format of the record, 0.
@@ -83,6 +85,18 @@ impl<'a> Frame<'a> {
             return Err("the checksum of the record is wrong");
         }
         Ok(Self { format: u16::from_le_bytes([header[8], header[9]]), payload })
+    }
+
+    /// The record.
+    ///
+    /// # Errors
+    /// Where a newer Pintle wrote it, or it is none.
+    pub(crate) fn record(&self) -> Result<Record, RecordError> {
+        if u32::from(self.format) > FORMAT {
+            return Err(RecordError::Newer { found: u64::from(self.format) });
+        }
+        let record: Record = serde_json::from_slice(self.payload).map_err(RecordError::Malformed)?;
+        if record.v > FORMAT { Err(RecordError::Newer { found: u64::from(record.v) }) } else { Ok(record) }
     }
 
     /// Bytes of the frame in the log.

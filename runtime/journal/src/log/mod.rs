@@ -57,6 +57,33 @@ pub(crate) fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Err
 }
 
 impl LogError {
+    /// What is wrong, without where.
+    pub(crate) fn problem(&self) -> String {
+        match self {
+            Self::Io { source, .. } => source.to_string(),
+            Self::Damaged { problem, .. } => problem.clone(),
+            Self::Newer { found, .. } => format!("a newer Pintle wrote it: format {found}"),
+            Self::Record { source, .. } => match std::error::Error::source(source) {
+                Some(cause) => format!("{source}: {cause}"),
+                None => source.to_string(),
+            },
+        }
+    }
+
+    /// What helps where the content of a file is wrong; none where it could not be read at all.
+    pub(crate) fn cure(&self) -> Option<&'static str> {
+        match self {
+            Self::Io { .. } => None,
+            Self::Newer { .. } | Self::Record { source: RecordError::Newer { .. }, .. } => {
+                Some("use the Pintle that wrote it, or a later one")
+            }
+            Self::Damaged { .. } | Self::Record { .. } => Some(
+                "put the file back from a copy of the store; without one, `pintle export` still writes out every record before \
+                 this byte",
+            ),
+        }
+    }
+
     /// The error with its causes, in one line.
     pub(crate) fn line(&self) -> String {
         let mut line = self.to_string();

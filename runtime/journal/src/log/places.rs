@@ -41,11 +41,7 @@ impl Places {
             offset: place.at.offset,
             problem: problem.to_owned(),
         })?;
-        Record::from_json(frame.payload).map_err(|source| LogError::Record {
-            path: path(),
-            offset: place.at.offset,
-            source,
-        })
+        frame.record().map_err(|source| LogError::Record { path: path(), offset: place.at.offset, source })
     }
 
     fn file(&self, number: u32) -> Result<Arc<File>, LogError> {

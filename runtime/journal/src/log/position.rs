@@ -14,7 +14,7 @@ pub struct Position {
 }
 
 /// A record in the log: where its frame starts and how long its payload is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub at: Position,
     pub len: u32,

@@ -56,7 +56,7 @@ pub(crate) fn walk<E: From<LogError>>(
         };
     };
     let start = known.map_or(first, |known| known.at.segment);
-    if !segments.contains(&start) {
+    if !(first..=last).contains(&start) {
         return Ok(None);
     }
     let mut scan = Scan::open(dir, start)?;
@@ -66,26 +66,60 @@ pub(crate) fn walk<E: From<LogError>>(
             return Ok(None);
         }
     }
+    let torn = go_on(dir, &mut scan, Limits { at_least: acked, at_most: None }, &mut visit)?;
+    let torn = torn.map(|bad| TornTail {
+        segment: scan.path.clone(),
+        offset: bad.start,
+        bytes: bad.bytes,
+        problem: bad.problem,
+    });
+    Ok(Some(LogEnd { store: scan.header.store, end: scan.position(), next_group: scan.next_number(), torn }))
+}
+
+/// How far a walk goes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// A log that ends before has lost something.
+    pub at_least: Option<Position>,
+    /// What lies behind may be half written: another process is at it.
+    pub at_most: Option<Position>,
+}
+
+/// Walks on from where `scan` stands, to the end of the log or its limit. Returns what is torn there.
+///
+/// # Errors
+/// Where a segment cannot be read or is damaged, or `visit` fails.
+pub(crate) fn go_on<E: From<LogError>>(
+    dir: &Path,
+    scan: &mut Scan,
+    limits: Limits,
+    visit: &mut impl FnMut(&Group<'_>) -> Result<(), E>,
+) -> Result<Option<Bad>, E> {
     loop {
-        let number = scan.header.number;
-        let bad = loop {
-            match scan.step()? {
-                Step::Group(group) => visit(&group)?,
-                Step::End => break None,
-                Step::Bad(bad) => break Some(bad),
+        if limits.at_most.is_some_and(|limit| scan.position() >= limit) {
+            return Ok(None);
+        }
+        let bad = match scan.step()? {
+            Step::Group(group) => {
+                visit(&group)?;
+                continue;
             }
+            Step::End => None,
+            Step::Bad(bad) => Some(bad),
         };
-        if let Some(bad) = &bad
-            && (number != last || bad.later.is_some())
-        {
-            return Err(damaged(&scan.path, bad).into());
+        let is_last = !segment::path(dir, scan.header.number + 1).exists();
+        let too_short = limits.at_least.filter(|least| is_last && scan.position() < *least);
+        match (&bad, too_short) {
+            (Some(bad), too_short) if !is_last || bad.later.is_some() || too_short.is_some() => {
+                return Err(damaged(&scan.path, bad).into());
+            }
+            (None, Some(acked)) => return Err(cut_short(scan, acked).into()),
+            _ if is_last => return Ok(bad),
+            _ => {}
         }
-        if number == last {
-            return Ok(Some(end_of(&scan, bad, acked)?));
-        }
-        let next = Scan::open(dir, number + 1)?;
-        check_link(&scan, &next)?;
-        scan = next;
+        let next = Scan::open(dir, scan.header.number + 1)?;
+        check_link(scan, &next)?;
+        *scan = next;
     }
 }
 
@@ -105,32 +139,19 @@ pub(crate) fn check_link(scan: &Scan, next: &Scan) -> Result<(), LogError> {
 }
 
 pub(crate) fn damaged(path: &Path, bad: &Bad) -> LogError {
-    let behind = bad.later.map_or_else(String::new, |later| format!("; sound records follow from byte {later}"));
+    let behind = bad.later.map_or_else(String::new, |(later, _)| format!("; sound records follow from byte {later}"));
     LogError::Damaged { path: path.to_owned(), offset: bad.offset, problem: format!("{}{behind}", bad.problem) }
 }
 
-fn end_of(scan: &Scan, bad: Option<Bad>, acked: Option<Position>) -> Result<LogEnd, LogError> {
-    let end = scan.position();
-    if let Some(acked) = acked.filter(|acked| *acked > end) {
-        return Err(match &bad {
-            Some(bad) => damaged(&scan.path, bad),
-            None => LogError::Damaged {
-                path: scan.path.clone(),
-                offset: end.offset,
-                problem: format!(
-                    "the log ends here, but records up to {acked} were acknowledged; where the log was put back from a copy on \
-                     purpose, remove the file `acked` beside it"
-                ),
-            },
-        });
+pub(crate) fn cut_short(scan: &Scan, acked: Position) -> LogError {
+    LogError::Damaged {
+        path: scan.path.clone(),
+        offset: scan.position().offset,
+        problem: format!(
+            "the log ends here, but records up to {acked} were acknowledged; where it was put back from a copy on purpose, \
+             remove the file `acked` beside it"
+        ),
     }
-    let torn = bad.map(|bad| TornTail {
-        segment: scan.path.clone(),
-        offset: bad.start,
-        bytes: bad.bytes,
-        problem: bad.problem,
-    });
-    Ok(LogEnd { store: scan.header.store, end, next_group: scan.next_number(), torn })
 }
 
 fn missing(dir: &Path, acked: Position) -> LogError {

@@ -14,6 +14,7 @@ use super::{LogError, io_error, segment};
 const WINDOW: usize = 1 << 20;
 
 /// A walk through one segment.
+#[derive(Debug)]
 pub(crate) struct Scan {
     pub path: PathBuf,
     pub header: SegmentHeader,
@@ -53,8 +54,8 @@ pub(crate) struct Bad {
     /// Where it stops to make sense.
     pub offset: u32,
     pub problem: &'static str,
-    /// A sound group behind it: then this is no torn tail, since the next group is written only after the one before was synced.
-    pub later: Option<u32>,
+    /// Where a sound group behind it starts, and its number: then this is no torn tail, since the next group is written only after the one before was synced.
+    pub later: Option<(u32, u64)>,
     /// Bytes from `start` that are not the zeros of the unused rest.
     pub bytes: u32,
 }
@@ -75,6 +76,11 @@ impl Scan {
     pub(crate) fn seek(&mut self, offset: u32, number: u64) {
         self.at = offset.max(SEGMENT_HEADER);
         self.next = number;
+    }
+
+    /// Forgets what was read ahead: another process may have written it since.
+    pub(crate) fn forget(&mut self) {
+        self.window.clear();
     }
 
     /// Where the next group starts, or would.
@@ -136,7 +142,8 @@ impl Scan {
         if used == 0 {
             return Ok(Step::End);
         }
-        let later = find_group(&rest[1..used], self.next).map(|found| self.at + 1 + to_u32(found));
+        let later = find_group(&rest[1..used], self.next);
+        let later = later.map(|(found, number)| (self.at + 1 + to_u32(found), number));
         Ok(Step::Bad(Bad { start: self.at, offset, problem, later, bytes: to_u32(used) }))
     }
 }
@@ -167,12 +174,13 @@ fn check_frames(frames: &[u8], header: &GroupHeader) -> Result<(), (u32, &'stati
     if at == header.bytes as usize { Ok(()) } else { Err((to_u32(at), "the group has other bytes than its records")) }
 }
 
-/// Where a sound header of a group with at least this number starts.
-fn find_group(bytes: &[u8], number: u64) -> Option<usize> {
-    let starts = bytes.windows(GROUP_HEADER as usize).enumerate().filter(|(_, bytes)| bytes.starts_with(&GROUP_MAGIC));
-    let mut sound =
-        starts.filter(|(_, bytes)| GroupHeader::decode(bytes).is_some_and(|header| header.number >= number));
-    sound.next().map(|(start, _)| start)
+/// Where a sound header of a group with at least this number starts, and the number that it has.
+fn find_group(bytes: &[u8], number: u64) -> Option<(usize, u64)> {
+    let mut starts = bytes.windows(GROUP_HEADER as usize).enumerate();
+    starts.find_map(|(start, bytes)| {
+        let header = bytes.starts_with(&GROUP_MAGIC).then(|| GroupHeader::decode(bytes)).flatten()?;
+        (header.number >= number).then_some((start, header.number))
+    })
 }
 
 fn read_up_to(file: &File, offset: u64, len: usize) -> io::Result<Vec<u8>> {

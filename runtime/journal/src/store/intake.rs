@@ -2,30 +2,26 @@
 //! writer and the replay at open both go through here.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLock, RwLockReadGuard};
+use std::sync::{Arc, RwLock};
 
 use pintle_lifecycle::ids::ChangeKey;
 use pintle_lifecycle::record::Record;
 
+use super::shelf::{Shelf, read};
 use crate::index::fold::{FoldError, IndexFold, fill};
 use crate::index::{Index, IndexError, Mark, open};
 use crate::log::position::{Place, Position};
 use crate::log::segment::StoreId;
 use crate::views::Views;
 
-/// Records or bytes that may wait for one batch of the index: bounds what is replayed after a crash.
-const PENDING_RECORDS: usize = 2_048;
+/// What may wait for one batch of the index. Records and bytes bound what is replayed after a crash, keys how long a batch takes,
+/// during which nobody reads.
+const PENDING_RECORDS: usize = 8_192;
 const PENDING_BYTES: usize = 4 << 20;
-
-/// The views that reads look at.
-#[derive(Debug)]
-pub(crate) enum Shelf {
-    Memory(Views<Place>),
-    Index(Index),
-}
+const PENDING_KEYS: usize = 4_096;
 
 /// The writing side of the shelf.
-pub(super) struct Intake {
+pub(crate) struct Intake {
     store: PathBuf,
     id: StoreId,
     shelf: Arc<RwLock<Shelf>>,
@@ -61,7 +57,7 @@ impl Intake {
         }
     }
 
-    pub(super) fn shelf(&self) -> &Arc<RwLock<Shelf>> {
+    pub(crate) fn shelf(&self) -> &Arc<RwLock<Shelf>> {
         &self.shelf
     }
 
@@ -88,7 +84,11 @@ impl Intake {
         number: u64,
         records: impl IntoIterator<Item = (&'a Record, Place)>,
     ) -> Result<(), FoldError> {
-        if self.is_in_memory() {
+        let mark = &mut self.mark;
+        let records = records.into_iter().inspect(|(record, _)| {
+            mark.format = mark.format.max(u16::try_from(record.v).unwrap_or(u16::MAX));
+        });
+        if matches!(*read(&self.shelf), Shelf::Memory(_)) {
             let mut guard = self.shelf.write().unwrap_or_else(std::sync::PoisonError::into_inner);
             if let Shelf::Memory(views) = &mut *guard {
                 for (record, place) in records {
@@ -114,8 +114,9 @@ impl Intake {
         if self.is_in_memory() {
             return if self.bytes < self.index_from_bytes { Ok(()) } else { self.move_to_index() };
         }
-        let (records, bytes) = self.fold.pending();
-        if records < PENDING_RECORDS && bytes < PENDING_BYTES { Ok(()) } else { self.settle() }
+        let pending = self.fold.pending();
+        let due = pending.records >= PENDING_RECORDS || pending.bytes >= PENDING_BYTES || pending.keys >= PENDING_KEYS;
+        if due { self.settle() } else { Ok(()) }
     }
 
     /// Puts everything into the index, where there is one, so that reads see it.
@@ -125,7 +126,7 @@ impl Intake {
     pub(super) fn settle(&mut self) -> Result<(), IndexError> {
         match &*read(&self.shelf) {
             Shelf::Memory(_) => Ok(()),
-            Shelf::Index(index) => self.fold.settle(index, &mut self.mark),
+            Shelf::Index(index) => self.fold.settle(index, &self.mark),
         }
     }
 
@@ -138,9 +139,4 @@ impl Intake {
         self.bytes = 0;
         Ok(())
     }
-}
-
-/// Looks at the shelf. A writer that panicked has left it whole: it is changed record by record, or replaced.
-pub(super) fn read(shelf: &RwLock<Shelf>) -> RwLockReadGuard<'_, Shelf> {
-    shelf.read().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

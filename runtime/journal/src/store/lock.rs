@@ -5,12 +5,23 @@ use std::fs::{File, TryLockError};
 use std::io::Read;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::options::OpenError;
 use crate::clock::{Clock, SystemClock};
 use crate::log::{LogError, io_error};
+
+/// How often a lock is tried again that nobody alive seems to hold.
+pub(crate) const PATIENCE: u32 = 100;
+
+/// Waits for a process that is being started just now: until it runs its program it has copies of all files of the one that
+/// starts it, and their locks with them.
+#[expect(clippy::disallowed_methods, reason = "the kernel tells nobody when a copy of a locked file is closed")]
+pub(crate) fn wait_for_copies() {
+    std::thread::sleep(Duration::from_millis(10));
+}
 
 /// Who holds a store.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,27 +37,48 @@ fn file(store: &Path) -> PathBuf {
     store.join("lock")
 }
 
-/// Takes the lock, which is held until the file is dropped.
+/// The lock, held until it is dropped.
+#[derive(Debug)]
+pub(super) struct StoreLock(File);
+
+impl Drop for StoreLock {
+    fn drop(&mut self) {
+        // Closing alone would not do: a process that is being started just now has a copy of the file until it runs its program.
+        if let Err(error) = self.0.unlock() {
+            tracing::debug!(%error, "the lock ends with the process");
+        }
+    }
+}
+
+/// Takes the lock.
 ///
 /// # Errors
 /// [`OpenError::InUse`] where another process has it.
-pub(super) fn take(store: &Path, what: &str) -> Result<File, OpenError> {
+pub(super) fn take(store: &Path, what: &str) -> Result<StoreLock, OpenError> {
     let path = file(store);
     let options = File::options().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
     let file = options.map_err(io_error("open", &path))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let Holder { pid, what, since } = read(&path);
-            return Err(OpenError::InUse { dir: store.to_owned(), pid, what, since });
+    let mut patience = PATIENCE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) => {
+                let Holder { pid, what, since } = read(&path);
+                // Of a process that was killed while it started another one: that one gives the lock free in a moment.
+                if patience == 0 || pid == 0 || Path::new("/proc").join(pid.to_string()).exists() {
+                    return Err(OpenError::InUse { dir: store.to_owned(), pid, what, since });
+                }
+                patience -= 1;
+                wait_for_copies();
+            }
+            Err(TryLockError::Error(error)) => return Err(io_error("lock", &path)(error).into()),
         }
-        Err(TryLockError::Error(error)) => return Err(io_error("lock", &path)(error).into()),
     }
     let holder = Holder { pid: std::process::id(), what: what.to_owned(), since: SystemClock::new().now().wall };
     let text = serde_json::to_vec(&holder).expect("a holder has string keys only");
     let written = file.write_all_at(&text, 0).and_then(|()| file.set_len(text.len() as u64));
     written.map_err(io_error("write", &path))?;
-    Ok(file)
+    Ok(StoreLock(file))
 }
 
 /// Who holds the store now; none where nobody does.

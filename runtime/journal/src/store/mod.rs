@@ -1,15 +1,19 @@
 //! The store on this machine's disk: one process writes it, the log is the truth, and what was acknowledged is on the disk.
 
+pub(crate) mod export;
+#[cfg(test)]
+mod faults;
 pub(crate) mod intake;
 pub(crate) mod lock;
 mod open;
 mod options;
 mod queue;
-mod replay;
+pub(crate) mod reader;
+pub(crate) mod replay;
 mod room;
+pub(crate) mod shelf;
 mod writer;
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, RwLock};
@@ -21,16 +25,21 @@ use pintle_lifecycle::record::Record;
 use pintle_lifecycle::view::{ChangeView, ReleaseView};
 use tokio::sync::oneshot;
 
+pub use export::{ExportError, export};
 pub use lock::Holder;
 pub use options::{Acknowledge, IndexState, OpenError, OpenReport, StoreOptions};
+pub use reader::Reader;
 
+use crate::index::IndexError;
+use crate::index::open::condemn;
 use crate::journal::{ChangeQuery, Journal, JournalError, Receipt};
 use crate::log::frame::{Frame, MAX_RECORD};
 use crate::log::places::Places;
 use crate::views::state_value;
-use intake::{Shelf, read};
+use lock::StoreLock;
 use queue::{Append, Item, Queue};
 use room::Room;
+use shelf::{Shelf, read};
 
 /// The journal on the disk of this machine. Dropping it writes what is queued and gives the store free.
 #[derive(Debug)]
@@ -53,7 +62,7 @@ struct Shared {
     index_failed: AtomicBool,
     /// Items of the queue, counted from the start, whose records reads can see.
     settled: AtomicU64,
-    _lock: File,
+    _lock: StoreLock,
 }
 
 impl Store {
@@ -63,6 +72,14 @@ impl Store {
     /// [`OpenError::InUse`] where another process writes it; damage, a newer format, a disk that cannot be written.
     pub fn open(dir: &Path, options: &StoreOptions) -> Result<Self, OpenError> {
         open::open(dir, options, Arc::new(crate::log::disk::RealDisk))
+    }
+
+    /// Opens the store in `dir` for reading, whoever else has it. Blocks: reads all of its log.
+    ///
+    /// # Errors
+    /// Where there is no store, or it is damaged or newer.
+    pub fn open_for_reading(dir: &Path) -> Result<Reader, OpenError> {
+        Reader::open(dir)
     }
 
     /// What was found and done when it was opened.
@@ -92,8 +109,9 @@ impl Store {
     ) -> Result<T, JournalError> {
         if self.shared.settled.load(Ordering::Acquire) < self.shared.queue.pushed() {
             let (sender, settled) = oneshot::channel();
-            if self.shared.queue.push(Item::Settle(sender)).is_ok() && settled.await.is_err() {
-                return Err(JournalError::Closed);
+            if self.shared.queue.push(Item::Settle(sender)).is_ok() {
+                // Where the writer died, what it had settled before can still be read.
+                settled.await.unwrap_or_default();
             }
         }
         let shared = Arc::clone(&self.shared);
@@ -147,10 +165,7 @@ impl Journal for Store {
     async fn records(&self, change: &ChangeKey) -> Result<Vec<Record>, JournalError> {
         let change = change.clone();
         self.read(move |shared| {
-            let places = match &*read(&shared.shelf) {
-                Shelf::Memory(views) => views.records(&change).to_vec(),
-                Shelf::Index(index) => index.places(&change)?,
-            };
+            let places = shared.look(|shelf| shelf.places(&change))?;
             places.into_iter().map(|place| Ok(shared.places.record(place)?)).collect()
         })
         .await
@@ -158,46 +173,26 @@ impl Journal for Store {
 
     async fn change(&self, change: &ChangeKey) -> Result<Option<ChangeView>, JournalError> {
         let change = change.clone();
-        self.read(move |shared| match &*read(&shared.shelf) {
-            Shelf::Memory(views) => Ok(views.change(&change).cloned()),
-            Shelf::Index(index) => Ok(index.change(&change)?.map(|change| change.fold.view)),
-        })
-        .await
+        self.read(move |shared| shared.look(|shelf| shelf.change(&change))).await
     }
 
     async fn changes(&self, query: ChangeQuery) -> Result<Vec<ChangeView>, JournalError> {
-        self.read(move |shared| match &*read(&shared.shelf) {
-            Shelf::Memory(views) => Ok(views.changes(&query)),
-            Shelf::Index(index) => Ok(index.changes(&query)?),
-        })
-        .await
+        self.read(move |shared| shared.look(|shelf| shelf.changes(&query))).await
     }
 
     async fn release(&self, release: &ReleaseKey) -> Result<Option<ReleaseView>, JournalError> {
         let release = release.clone();
-        self.read(move |shared| match &*read(&shared.shelf) {
-            Shelf::Memory(views) => Ok(views.release(&release).cloned()),
-            Shelf::Index(index) => Ok(index.release(&release)?),
-        })
-        .await
+        self.read(move |shared| shared.look(|shelf| shelf.release(&release))).await
     }
 
     async fn releases(&self) -> Result<Vec<ReleaseView>, JournalError> {
-        self.read(|shared| match &*read(&shared.shelf) {
-            Shelf::Memory(views) => Ok(views.releases().cloned().collect()),
-            Shelf::Index(index) => Ok(index.releases()?),
-        })
-        .await
+        self.read(|shared| shared.look(Shelf::releases)).await
     }
 
     async fn state(&self, uid: &str, key: &str) -> Result<Option<Vec<u8>>, JournalError> {
         let (uid, key) = (uid.to_owned(), key.to_owned());
         self.read(move |shared| {
-            let place = match &*read(&shared.shelf) {
-                Shelf::Memory(views) => views.state(&uid, &key).copied(),
-                Shelf::Index(index) => index.state(&uid, &key)?,
-            };
-            let Some(place) = place else { return Ok(None) };
+            let Some(place) = shared.look(|shelf| shelf.state(&uid, &key))? else { return Ok(None) };
             Ok(state_value(&shared.places.record(place)?).map(<[u8]>::to_vec))
         })
         .await
@@ -220,12 +215,27 @@ impl Shared {
         }
     }
 
-    fn fail_index(&self) {
-        self.index_failed.store(true, Ordering::Release);
+    /// From now on the index is not used; the next start makes a new one.
+    fn fail_index(&self, error: &IndexError) {
+        if !self.index_failed.swap(true, Ordering::AcqRel) {
+            condemn(&self.dir, &error.to_string());
+        }
+        self.fail(&JournalError::from(error.clone()).to_string());
     }
 
     fn index_failed(&self) -> bool {
         self.index_failed.load(Ordering::Acquire)
+    }
+
+    /// Looks at the views.
+    fn look<T>(&self, look: impl FnOnce(&Shelf) -> Result<T, IndexError>) -> Result<T, JournalError> {
+        if self.index_failed() {
+            return Err(IndexError::new("it failed before").into());
+        }
+        look(&read(&self.shelf)).map_err(|error| {
+            self.fail_index(&error);
+            error.into()
+        })
     }
 
     fn settled_through(&self, items: u64) {

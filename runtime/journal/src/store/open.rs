@@ -1,6 +1,6 @@
 //! Opening a store: lock, room, log, index, replay, in this order.
 
-use std::fs::{DirBuilder, File};
+use std::fs::DirBuilder;
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
 use super::intake::Intake;
+use super::lock::StoreLock;
 use super::options::{IndexState, OpenError, OpenReport, StoreOptions};
 use super::queue::Queue;
 use super::replay::{Recovered, recover};
@@ -35,7 +36,7 @@ pub(super) fn open(dir: &Path, options: &StoreOptions, disk: Arc<dyn Disk>) -> R
     let acked = acked::read(&dir.join("acked"))?;
     let recovered = recover(dir, options.index_from_bytes, acked)?;
     let log = match &recovered.end {
-        Some(end) => Log::resume(layout, end)?,
+        Some(end) => Log::resume(layout, end, acked)?,
         None => Log::create(layout)?,
     };
     let Recovered { end, intake, index, replayed } = recovered;
@@ -48,7 +49,7 @@ pub(super) fn open(dir: &Path, options: &StoreOptions, disk: Arc<dyn Disk>) -> R
 fn start(
     dir: &Path,
     options: &StoreOptions,
-    lock: File,
+    lock: StoreLock,
     room: Room,
     log: Log,
     intake: Intake,
@@ -75,7 +76,7 @@ fn start(
 }
 
 /// Makes the folders and takes the lock.
-fn prepare(dir: &Path, options: &StoreOptions) -> Result<File, OpenError> {
+fn prepare(dir: &Path, options: &StoreOptions) -> Result<StoreLock, OpenError> {
     let log = dir.join("log");
     let is_new = !log.exists();
     DirBuilder::new().recursive(true).mode(0o700).create(&log).map_err(io_error("create", &log))?;

@@ -45,7 +45,7 @@ impl Default for StoreOptions {
             allocate_bytes: 4 << 20,
             ballast_bytes: 8 << 20,
             watermark_bytes: 64 << 20,
-            index_from_bytes: 2 << 20,
+            index_from_bytes: 1 << 20,
             acknowledge: Acknowledge::WhenDurable,
         }
     }
@@ -99,8 +99,10 @@ pub enum OpenError {
         #[source]
         source: LogError,
     },
+    #[error("there is no store in {}", dir.display())]
+    Missing { dir: PathBuf },
     #[error(transparent)]
     Log(#[from] LogError),
-    #[error("the index of the store cannot be made")]
+    #[error("the index of the store cannot be made; its records are safe in the log: see whether the disk is full")]
     Index(#[from] IndexError),
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pintle_lifecycle::record::{FORMAT, Record};
+use pintle_lifecycle::record::FORMAT;
 
 use super::intake::Intake;
 use super::options::{IndexState, OpenError};
@@ -18,7 +18,7 @@ use crate::log::segment::{self, StoreId};
 const PROGRESS: u64 = 100_000;
 
 /// What is known of a store before it is written.
-pub(super) struct Recovered {
+pub(crate) struct Recovered {
     /// None where there is no log yet.
     pub end: Option<LogEnd>,
     /// None where there is no log yet.
@@ -77,8 +77,8 @@ pub(super) fn recover(dir: &Path, index_from: usize, acked: Option<Position>) ->
     Ok(Recovered { end, intake: Some(replay.intake), index, replayed: replay.records })
 }
 
-/// Recovers by the index: none where there is none, or why it cannot be used.
-fn with_index(
+/// Recovers by the index in `dir`: none where there is none, or why it cannot be used.
+pub(crate) fn with_index(
     dir: &Path,
     log: &Path,
     id: StoreId,
@@ -118,7 +118,7 @@ impl Replay<'_> {
     fn take(&mut self, group: &Group<'_>) -> Result<(), ReplayError> {
         let mut records = Vec::new();
         for (place, frame) in group.records() {
-            let read = Record::from_json(frame.payload).map_err(|source| LogError::Record {
+            let read = frame.record().map_err(|source| LogError::Record {
                 path: segment::path(self.log, place.at.segment),
                 offset: place.at.offset,
                 source,

@@ -12,7 +12,6 @@ use super::options::Acknowledge;
 use super::queue::{Append, Group, Item};
 use crate::index::IndexError;
 use crate::index::fold::FoldError;
-use crate::index::open::condemn;
 use crate::journal::JournalError;
 use crate::log::acked::Acked;
 use crate::log::append::{GroupBuffer, Log};
@@ -48,7 +47,7 @@ impl Writer {
             self.settle();
         }));
         if ran.is_err() {
-            shared.fail("its writing thread panicked; start Pintle again");
+            shared.fail(PANICKED);
             shared.queue.abandon();
         }
     }
@@ -73,18 +72,16 @@ impl Writer {
                 Item::Settle(sender) => waiting.push(sender),
             }
         }
-        if let Some(trouble) = self.shared.trouble() {
-            refuse(appends, &trouble);
-        } else {
-            self.append(appends);
-            if waiting.is_empty() {
-                self.settle_if_due();
-            } else {
-                self.settle();
-            }
+        match self.shared.trouble() {
+            Some(trouble) => refuse(appends, &trouble),
+            None => self.append(appends),
         }
+        // What was acknowledged before a trouble can still be read.
         if !waiting.is_empty() {
+            self.settle();
             self.shared.settled_through(group.through);
+        } else if self.shared.trouble().is_none() {
+            self.settle_if_due();
         }
         for sender in waiting {
             // A reader that went away needs no answer.
@@ -96,11 +93,12 @@ impl Writer {
         let verdicts = match self.check(&appends) {
             Ok(verdicts) => verdicts,
             Err(error) => {
-                self.index_failed(&error.to_string());
-                return refuse(appends, &index_trouble(&error.to_string()));
+                self.shared.fail_index(&error);
+                return refuse(appends, &self.shared.trouble().unwrap_or_default());
             }
         };
         let (mut appends, starts) = self.gather(appends, verdicts);
+        let _said = SayPanic(Arc::clone(&self.shared));
         if self.buffer.is_empty() {
             return;
         }
@@ -118,8 +116,11 @@ impl Writer {
         for append in &mut appends {
             append.answer(Ok(()));
         }
-        if let Err(error) = taken {
-            self.index_failed(&error.to_string());
+        match taken {
+            Ok(()) => {}
+            Err(FoldError::Index(error)) => self.shared.fail_index(&error),
+            // Each was checked before it was written.
+            Err(FoldError::Record(error)) => self.shared.fail_index(&IndexError::new(error.to_string())),
         }
     }
 
@@ -172,7 +173,7 @@ impl Writer {
 
     fn settle_if_due(&mut self) {
         if let Err(error) = self.intake.settle_if_due() {
-            self.index_failed(&error.to_string());
+            self.shared.fail_index(&error);
         }
     }
 
@@ -181,15 +182,21 @@ impl Writer {
             return;
         }
         if let Err(error) = self.intake.settle() {
-            self.index_failed(&error.to_string());
+            self.shared.fail_index(&error);
         }
     }
+}
 
-    /// The log has everything that was acknowledged; the next start makes a new index from it.
-    fn index_failed(&self, problem: &str) {
-        condemn(&self.shared.dir, problem);
-        self.shared.fail_index();
-        self.shared.fail(&index_trouble(problem));
+const PANICKED: &str = "its writing thread panicked; start Pintle again";
+
+/// Says that the writer panicked before its appends are dropped, so that whoever waits for one finds the reason.
+struct SayPanic(Arc<Shared>);
+
+impl Drop for SayPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.fail(PANICKED);
+        }
     }
 }
 
@@ -206,8 +213,4 @@ fn refuse(appends: Vec<Append>, problem: &str) {
     for mut append in appends {
         append.answer(Err(JournalError::Write(problem.to_owned())));
     }
-}
-
-fn index_trouble(problem: &str) -> String {
-    format!("its index fails: {problem}; the next start makes a new one from the log, nothing is lost")
 }
