@@ -119,3 +119,59 @@ async fn a_second_process_is_told_who_holds_the_store() {
     drop(store);
     Store::open(dir.path(), &options(false)).unwrap();
 }
+
+#[test]
+fn a_lock_that_a_dead_process_left_to_its_child_is_waited_for() {
+    let dir = TempDir::new().unwrap();
+    drop(Store::open(dir.path(), &options(false)).unwrap());
+    let mut dead = std::process::Command::new("true").spawn().unwrap();
+    dead.wait().unwrap();
+    let lock = std::fs::File::options().write(true).open(dir.path().join("lock")).unwrap();
+    lock.lock().unwrap();
+    let holder = serde_json::json!({"pid": dead.id(), "what": "pintle daemon", "since": 0});
+    std::fs::write(dir.path().join("lock"), holder.to_string()).unwrap();
+    std::thread::scope(|scope| {
+        let opens = scope.spawn(|| Store::open(dir.path(), &options(false)).map(drop));
+        lock.unlock().unwrap();
+        opens.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_named_with_the_cure() {
+    // Nobody makes folders there, not even root.
+    let error = Store::open(std::path::Path::new("/sys/pintle"), &options(false)).unwrap_err();
+    assert!(matches!(error, OpenError::NotWritable { .. }), "{error}");
+    assert!(error.to_string().contains("permissions"), "{error}");
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let error = Store::open(file.path(), &options(false)).unwrap_err();
+    assert!(error.to_string().contains(&file.path().display().to_string()), "{error}");
+}
+
+#[tokio::test]
+async fn a_store_that_grows_gets_its_index_while_it_runs() {
+    let dir = TempDir::new().unwrap();
+    let grows = StoreOptions { index_from_bytes: 6_000, ..options(false) };
+    let store = Store::open(dir.path(), &grows).unwrap();
+    fill(&store).await;
+    assert!(dir.path().join("index-v1").exists());
+    let expected = everything(&MemoryJournal::of(history().into_iter().flatten()).unwrap()).await;
+    assert_eq!(everything(&store).await, expected);
+    drop(store);
+    let store = Store::open(dir.path(), &grows).unwrap();
+    assert_eq!((&store.report().index, store.report().replayed), (&IndexState::Ready, 0));
+    assert_eq!(everything(&store).await, expected);
+}
+
+#[tokio::test]
+async fn a_store_is_nobody_elses_business() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = TempDir::new().unwrap();
+    let path = dir.path().join("state/journal");
+    let store = Store::open(&path, &options(true)).unwrap();
+    fill(&store).await;
+    for folder in ["", "log", "index-v1", "index-v1/sled"] {
+        let mode = std::fs::metadata(path.join(folder)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700, "{folder}");
+    }
+}
