@@ -1,6 +1,7 @@
 //! `cargo xtask soak`: runs that go on for as long as asked and count what must never happen.
 
 mod kills;
+mod told;
 
 use std::process::ExitCode;
 

@@ -166,10 +166,8 @@ impl Attempt {
 
     async fn carry_out(&self, ordinal: u32, effect: Effect) -> Result<(), Stop> {
         let (outcome, note) = effect.perform(self, ordinal).await?;
-        let call = match &effect {
-            Effect::Look(call) => Some(call.clone()),
-            Effect::Keyed { call, .. } => Some(call.clone()).filter(|_| self.intents == Intents::LeftOut),
-        };
+        let has_intent = self.look(|made| made.calls.get(ordinal as usize).is_some());
+        let call = (!has_intent).then(|| effect.call().clone());
         let event =
             Event::CallOutcome { step: self.step().clone(), attempt: self.number, ordinal, call, outcome, note };
         // Durable with the next intent at the latest, which is behind it in the same log.

@@ -29,6 +29,12 @@ pub(crate) enum Effect {
 pub(crate) type Done = (Result<Answer, CallError>, Option<String>);
 
 impl Effect {
+    pub(crate) fn call(&self) -> &Call {
+        match self {
+            Self::Look(call) | Self::Keyed { call, .. } => call,
+        }
+    }
+
     /// Carries it out, through faults that pass.
     pub(crate) async fn perform(&self, attempt: &Attempt, ordinal: u32) -> Result<Done, Stop> {
         match self {

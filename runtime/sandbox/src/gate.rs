@@ -83,7 +83,11 @@ impl Gate {
             }
             Class::Keyed => match intent::prepare(&self.attempt, &call).await? {
                 Prepared::Answer(answer) => self.answer(ordinal, call, answer),
-                Prepared::Intent(pre) if self.attempt.intents() == Intents::LeftOut => {
+                // The effect of a sync is steps of its own, which the intent starts.
+                Prepared::Intent(pre)
+                    if self.attempt.intents() == Intents::LeftOut
+                        && !matches!(call, Call::SetVersion { .. } | Call::Sync) =>
+                {
                     let mut key = [0; 8];
                     getrandom::fill(&mut key).map_err(|_| Stop::Gone)?;
                     let key = pintle_lifecycle::digest::hex(&key);
