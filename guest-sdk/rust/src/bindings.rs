@@ -1,5 +1,5 @@
 //! The bindings of `pintle:hooks`, generated from the WIT. Hidden: what authors use wraps them, so that the WIT may grow.
-#![expect(clippy::same_length_and_capacity, reason = "generated code")]
+#![expect(clippy::same_length_and_capacity, clippy::mem_forget, reason = "generated code")]
 
 wit_bindgen::generate!({
     path: "wit",

@@ -6,6 +6,7 @@
 //! This crate is the door for authors: [`prelude`] has what an action uses, [`fake`] is a host for plain `cargo test`.
 #![doc = include_str!("../README.md")]
 
+#[expect(unused_extern_crates, reason = "the generated bindings name this crate as their authors do")]
 extern crate self as pintle_sdk;
 
 mod action;

@@ -46,7 +46,13 @@ pub(crate) struct Attempt {
 
 impl Attempt {
     /// The running attempt of an action's step; none where the step has no such attempt or is no action.
-    pub(crate) fn of(log: Arc<ChangeLog>, platform: Arc<dyn Platform>, step: &StepId, number: u32, intents: Intents) -> Option<Self> {
+    pub(crate) fn of(
+        log: Arc<ChangeLog>,
+        platform: Arc<dyn Platform>,
+        step: &StepId,
+        number: u32,
+        intents: Intents,
+    ) -> Option<Self> {
         let (plan, started) =
             log.look(|history| Some((history.plan.clone(), history.attempt(step, number)?.started)))?;
         let action = plan.action(step)?.clone();

@@ -1,7 +1,6 @@
 //! What calls do to the world, and the looks that may take long. Runs outside the guest, so that the guest can leave memory
 //! meanwhile; repeating an effect with its key is safe.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures_util::future::select_all;
@@ -239,7 +238,7 @@ fn job(history: &History, spec: &JobSpec, left: Duration) -> Job {
     Job {
         spec: spec.clone(),
         env_from: component.map(|component| component.workload.clone()),
-        env: component.map(|component| component.env.clone()).unwrap_or_else(BTreeMap::new),
+        env: component.map(|component| component.env.clone()).unwrap_or_default(),
         unset: component.map(|component| component.env_gone.iter().cloned().collect()).unwrap_or_default(),
         deadline: Some(asked.min(left)),
     }

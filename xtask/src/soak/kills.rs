@@ -25,12 +25,12 @@ use crate::{
 
 /// How long a migration takes, in milliseconds: long enough to be hit often.
 const MIGRATE_MS: u32 = 250;
-/// A start of Pintle is killed at a random moment within this time.
-const WINDOW: Duration = Duration::from_millis(1_300);
+/// A start of Pintle is killed at a random moment within this time, in milliseconds.
+const WINDOW_MS: u64 = 1_300;
 /// A change that has not ended after so many starts is lost.
 const STARTS: u32 = 60;
 /// A start that is not killed ends within this time.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Kill Pintle and its shims at random moments, and count what was lost or happened twice
 #[derive(clap::Args)]
@@ -196,7 +196,7 @@ impl Run {
             let status = if spare {
                 Some(self.wait(&mut child)?)
             } else {
-                let moment = Duration::from_millis(self.rng.u64(0..WINDOW.as_millis() as u64));
+                let moment = Duration::from_millis(self.rng.u64(0..WINDOW_MS));
                 match self.rng.u8(..) {
                     0..60 => {
                         shim_killed |= self.kill_a_shim(moment)?;

@@ -71,6 +71,7 @@ impl Store {
         Ok(self.connection().last_insert_rowid())
     }
 
+    #[expect(clippy::disallowed_methods, reason = "a migration of the example takes real time")]
     fn apply_steps(&mut self, from: Version, to: Version, run: i64, pace: Duration) -> Result<(), ShopError> {
         let failed = self.failing("migrate the schema");
         let transaction = self.transaction().map_err(&failed)?;

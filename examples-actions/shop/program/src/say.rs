@@ -8,10 +8,10 @@ use std::{
 
 /// Prints a line to standard output; that it cannot be written is no failure.
 pub fn say(line: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stdout().lock(), "{line}");
+    let _written = writeln!(io::stdout().lock(), "{line}");
 }
 
 /// The same to standard error.
 pub fn complain(line: fmt::Arguments<'_>) {
-    let _ = writeln!(io::stderr().lock(), "shop: {line}");
+    let _written = writeln!(io::stderr().lock(), "shop: {line}");
 }

@@ -32,6 +32,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// `SchemaMisfit` when the schema is not exactly the one of `version`, `MigrationRuns`, `Database`, `File`.
+#[expect(clippy::disallowed_methods, reason = "the worker works at a pace of real time")]
 pub fn work(dir: &DataDir, version: Version, ready: &Path) -> Result<(), ShopError> {
     remove_left_over(ready)?;
     let stop = Arc::new(AtomicBool::new(false));

@@ -1,3 +1,5 @@
+//! What a change does next, history by history: the tables of `decide`.
+
 use pintle_lifecycle::call::{Answer, Call};
 use pintle_lifecycle::decide::{SyncProgress, decide, sync_progress};
 use pintle_lifecycle::ending::{ChangeState, Ending};

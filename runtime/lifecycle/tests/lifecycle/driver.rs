@@ -1,3 +1,5 @@
+//! driver.yml as people get it wrong: every mistake, all at once, each with its place and cure.
+
 use pintle_lifecycle::document::driver::{HookName, ModeName};
 use pintle_lifecycle::document::{DriverDocument, Problems};
 use pintle_lifecycle::plan::OnFailure;

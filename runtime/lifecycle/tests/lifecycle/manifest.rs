@@ -1,3 +1,5 @@
+//! Manifests of the local platform: what is read, and what is refused because it cannot be done there.
+
 use pintle_lifecycle::document::manifest::{Probe, ProcessSpec};
 use pintle_lifecycle::document::{Manifest, Problems};
 

@@ -1,3 +1,5 @@
+//! From documents to a plan: which kind of change, which phases, which render, and what is refused.
+
 use pintle_lifecycle::document::{Manifest, Problems, ReleaseDocument, release};
 use pintle_lifecycle::ending::ChangeState;
 use pintle_lifecycle::ids::{ReleaseKey, is_label};

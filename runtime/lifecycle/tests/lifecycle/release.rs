@@ -1,3 +1,5 @@
+//! release.yml as people get it wrong: every mistake, all at once, each with its place and cure.
+
 use std::path::Path;
 
 use pintle_lifecycle::document::{Problems, ReleaseDocument, image_at, release};

@@ -1,3 +1,5 @@
+//! The documents of the shop example, read and planned as they are in the repository.
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -1,3 +1,5 @@
+//! The tree of steps that people see, as text.
+
 use pintle_lifecycle::call::{Answer, Call, CallError, Code, JobResult, JobSpec, Output};
 use pintle_lifecycle::ending::Ending;
 use pintle_lifecycle::ids::StepId;

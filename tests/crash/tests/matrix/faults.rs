@@ -50,7 +50,9 @@ fn a_typed_error_of_any_call_ends_the_change_or_is_passed_by() {
                         assert_whole(&rig.world, &history, &case);
                         let finished = history.finished.clone().expect("the change has ended");
                         match state {
-                            ChangeState::Failed => assert!(finished.message.contains(&error.to_string()), "{case}: {finished:?}"),
+                            ChangeState::Failed => {
+                                assert!(finished.message.contains(&error.to_string()), "{case}: {finished:?}");
+                            }
                             ChangeState::Succeeded => assert_applied(&rig.world, &history, &world, &case),
                             other => panic!("{case}: {other}"),
                         }

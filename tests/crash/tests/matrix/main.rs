@@ -22,19 +22,19 @@ use crate::plans::{UID, change, workload};
 use crate::rig::Rig;
 
 /// The sandbox and the digest of the module; compiled once for all cases.
-pub struct Guests {
+pub(crate) struct Guests {
     pub sandbox: Sandbox,
     pub module: String,
     _folder: tempfile::TempDir,
 }
 
 /// Runs a case on virtual time.
-pub fn on_virtual_time<T>(case: impl Future<Output = T>) -> T {
+pub(crate) fn on_virtual_time<T>(case: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     runtime.expect("a runtime").block_on(case)
 }
 
-pub fn guests() -> &'static Guests {
+pub(crate) fn guests() -> &'static Guests {
     static GUESTS: OnceLock<Guests> = OnceLock::new();
     // On a thread of its own: a case that asks first is inside a runtime of its own.
     GUESTS.get_or_init(|| std::thread::spawn(compile).join().expect("the guests are compiled"))
@@ -50,7 +50,7 @@ fn compile() -> Guests {
 }
 
 /// A rig whose world has the release at 1.0.0, set up by change 1.
-pub async fn set_up() -> Rig {
+pub(crate) async fn set_up() -> Rig {
     let mut rig = Rig::new(&guests().sandbox);
     rig.world.script_jobs(|start| match start.job.spec.command.first().map(String::as_str) {
         // The migration of the shop: refuses to run while a worker is connected.
@@ -59,7 +59,7 @@ pub async fn set_up() -> Rig {
         }
         Some("migrate") => JobScript::lasting(Duration::from_secs(3)),
         Some("first") => JobScript::lasting(Duration::from_secs(2)),
-        Some("stray") => JobScript::lasting(Duration::from_secs(3_600)),
+        Some("stray") => JobScript::lasting(Duration::from_hours(1)),
         _ => JobScript::lasting(Duration::from_millis(700)),
     });
     assert_eq!(rig.change(&change(1), &plans::setup()).await, ChangeState::Succeeded);
@@ -67,7 +67,7 @@ pub async fn set_up() -> Rig {
 }
 
 /// The undisturbed upgrade by `everything`: how many records it makes, and how often it calls each method of the platform.
-pub async fn undisturbed(plan: &Plan) -> (Rig, usize, Vec<(Method, u32)>) {
+pub(crate) async fn undisturbed(plan: &Plan) -> (Rig, usize, Vec<(Method, u32)>) {
     let mut rig = set_up().await;
     let before: Vec<u32> = Method::ALL.iter().map(|method| rig.world.calls(*method)).collect();
     let records = rig.journal.len();
@@ -80,7 +80,7 @@ pub async fn undisturbed(plan: &Plan) -> (Rig, usize, Vec<(Method, u32)>) {
 }
 
 /// What must hold after any life, whatever its faults.
-pub fn assert_whole(world: &Arc<World>, history: &History, case: &str) {
+pub(crate) fn assert_whole(world: &Arc<World>, history: &History, case: &str) {
     assert_eq!(world.doubled(), [], "{case}: effects were applied twice");
     for (step, made) in history.steps().flat_map(|(id, step)| step.attempts.iter().map(move |made| (id, made))) {
         if history.finished.is_some() {
@@ -90,7 +90,7 @@ pub fn assert_whole(world: &Arc<World>, history: &History, case: &str) {
 }
 
 /// What must hold where a change succeeded: the world is that of an undisturbed change.
-pub fn assert_applied(world: &Arc<World>, history: &History, undisturbed: &str, case: &str) {
+pub(crate) fn assert_applied(world: &Arc<World>, history: &History, undisturbed: &str, case: &str) {
     assert_eq!(world.to_string(), undisturbed, "{case}");
     let release = world.release(UID).expect("the release is there");
     assert_eq!(release.version(), Some("1.1.0"), "{case}");

@@ -41,7 +41,11 @@ pub fn render(version: &str, generation: u64) -> Render {
 
 /// The setup at 1.0.0: a sync by itself.
 pub fn setup() -> Plan {
-    plan(ChangeKind::Setup, None, vec![Phase { name: "setup".to_owned(), nodes: vec![Node::Sync { step: StepId::root("sync") }] }])
+    plan(
+        ChangeKind::Setup,
+        None,
+        vec![Phase { name: "setup".to_owned(), nodes: vec![Node::Sync { step: StepId::root("sync") }] }],
+    )
 }
 
 /// The upgrade to 1.1.0 whose core hook is `action` of the module.
@@ -134,7 +138,10 @@ fn permissions() -> Permissions {
     Permissions {
         components: ComponentPermissions { stop: worker.clone(), start: worker, images: vec!["server".to_owned()] },
         releases: ReleasePermissions { set_version: true },
-        jobs: JobPermissions { images: vec!["localhost:5000/demo/shop:*".to_owned()], env_from: vec!["server".to_owned()] },
+        jobs: JobPermissions {
+            images: vec!["localhost:5000/demo/shop:*".to_owned()],
+            env_from: vec!["server".to_owned()],
+        },
         state: true,
     }
 }

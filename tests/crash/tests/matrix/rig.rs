@@ -60,8 +60,9 @@ impl Rig {
             // A record that was lost with the machine was never acknowledged: whoever asked asks again.
             let life = match self.journal.records(change).await.expect("the journal reads") {
                 records if records.is_empty() => {
-                    let (log, _receipt) = ChangeLog::create(self.shared_journal(), self.shared_clock(), change.clone(), opened.clone())
-                        .expect("the first record opens a change");
+                    let (log, _receipt) =
+                        ChangeLog::create(self.shared_journal(), self.shared_clock(), change.clone(), opened.clone())
+                            .expect("the first record opens a change");
                     self.live(Arc::new(log)).await
                 }
                 _ => self.live(Arc::new(self.recovered(change).await)).await,

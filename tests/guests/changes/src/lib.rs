@@ -75,7 +75,7 @@ fn denied(_ctx: &Context) -> Result<()> {
 #[action(description = "Waits for longer than its timeout")]
 fn late(_ctx: &Context) -> Result<()> {
     components::stop(["task-worker"])?;
-    durable::sleep(Duration::from_secs(3_600))
+    durable::sleep(Duration::from_hours(1))
 }
 
 actions!(everything, upgrade, look, fails, fails_once, panics, denied, late);

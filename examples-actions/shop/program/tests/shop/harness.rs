@@ -154,8 +154,8 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _killed = self.child.kill();
+        let _ended = self.child.wait();
     }
 }
 
