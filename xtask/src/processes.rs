@@ -4,6 +4,8 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, Result};
@@ -43,6 +45,19 @@ pub fn shims(run: &Path) -> Result<Vec<Process>> {
     let is_shim = |process: &Process| process.words.get(1).is_some_and(|word| word == "shim");
     let is_exec = |process: &Process| process.words.iter().any(|word| word == "--exec");
     Ok(all()?.into_iter().filter(|process| is_shim(process) && !is_exec(process) && below(process)).collect())
+}
+
+/// Asks processes to end, and waits a while for them.
+#[expect(clippy::disallowed_methods, reason = "the soak watches real processes by the real clock")]
+pub fn end(processes: &[Process]) -> Result<()> {
+    for process in processes {
+        let _ended_before = Command::new("kill").arg(process.pid.to_string()).status().context("cannot start kill")?;
+    }
+    let patience = Instant::now() + Duration::from_secs(20);
+    while processes.iter().any(|process| look(process.pid).is_some()) && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
 }
 
 /// The processes of the shop that work below a folder: those with this subcommand, such as `worker`.

@@ -159,8 +159,10 @@ impl Shop {
         for args in [&["up"][..], &["cancel", "shop"], &["delete", "shop"]] {
             let _ended = self.pintle(args).stdout(Stdio::null()).stderr(Stdio::null()).status();
         }
+        // What the journal does not know of any more: a shim that is asked to stop ends its process first.
+        processes::end(&processes::shims(&self.run_folder())?)?;
         let left = processes::shims(&self.run_folder())?;
-        ensure!(left.is_empty(), "an earlier soak left processes in {}: {left:?}", self.state.display());
+        ensure!(left.is_empty(), "an earlier run left processes in {}: {left:?}", self.state.display());
         Ok(())
     }
 }

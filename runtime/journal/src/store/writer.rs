@@ -59,7 +59,15 @@ impl Writer {
                     append.answer(Ok(()));
                 }
             }
-            std::mem::swap(&mut group, &mut self.held);
+            let held = std::mem::take(&mut self.held);
+            if !held.items.is_empty() {
+                self.write(held);
+            }
+            // A read waits for everything before it, so a group with one cannot be late.
+            if !group.items.iter().any(|item| matches!(item, Item::Settle(_))) {
+                self.held = group;
+                return;
+            }
         }
         self.write(group);
     }

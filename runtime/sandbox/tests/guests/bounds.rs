@@ -178,6 +178,9 @@ async fn a_crowd_is_told_while_a_guest_waits_for_a_place() {
 
 #[tokio::test]
 async fn memory_is_given_back() {
+    if !is_alone("bounds::memory_is_given_back") {
+        return;
+    }
     let rig = Rig::new(2).await;
     let limits = Limits { memory_bytes: 40 << 20, ..Limits::default() };
     let round = async || {
@@ -195,8 +198,22 @@ async fn memory_is_given_back() {
         round().await;
     }
     let after = anonymous_kib();
-    // 200 guests used up to 40 MiB each. Other tests run in this process meanwhile.
-    assert!(after < before + (200 << 10), "{before} KiB before, {after} KiB after");
+    // 200 guests used up to 40 MiB each.
+    assert!(after < before + (50 << 10), "{before} KiB before, {after} KiB after");
+}
+
+/// Whether this process runs only the named test. Where it does not, runs one that does, and demands that it passes: what other
+/// tests use must not count.
+fn is_alone(test: &str) -> bool {
+    const ALONE: &str = "PINTLE_TEST_ALONE";
+    if std::env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
+    let output = alone.args(["--exact", test, "--nocapture"]).env(ALONE, "1").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    false
 }
 
 fn anonymous_kib() -> u64 {
