@@ -235,7 +235,7 @@ impl Call {
             Self::JobRun { spec } => Some(format!("Run the Job `{}`", spec.shown())),
             Self::JobStart { spec } => Some(format!("Start the Job `{}`", spec.shown())),
             Self::JobCancel { id } => Some(format!("Cancel the Job {id}")),
-            Self::WaitReady { components, .. } => Some(format!("Wait until {} is ready", components.join(", "))),
+            Self::WaitReady { components, .. } => Some(format!("Wait for {}", components.join(", "))),
             Self::JobWaitAny { .. } => Some("Wait for a Job".to_owned()),
             Self::Sleep { ms } => Some(format!("Sleep {ms} ms")),
             _ => None,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use pintle_lifecycle::ids::{ChangeKey, ReleaseKey};
+use pintle_lifecycle::ids::{ChangeKey, ReleaseKey, is_label};
 
 use super::logging::LogFormat;
 use super::paint::{Color, Paint};
@@ -19,7 +19,7 @@ pub struct Global {
     #[arg(long, global = true, env = "PINTLE_STATE", value_name = "DIR")]
     state: Option<PathBuf>,
     /// Owner of the releases
-    #[arg(long, global = true, default_value = "default", value_name = "NAME")]
+    #[arg(long, global = true, default_value = "default", value_name = "NAME", value_parser = tenant)]
     pub tenant: String,
     /// Colors; `auto` means on a terminal, unless `NO_COLOR` is set
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
@@ -29,6 +29,14 @@ pub struct Global {
     pub log: LogFormat,
     #[arg(skip)]
     pub weakening: Weakening,
+}
+
+/// A tenant's name, or why it is none.
+fn tenant(text: &str) -> Result<String, String> {
+    if is_label(text) {
+        return Ok(text.to_owned());
+    }
+    Err("expected lower-case letters, digits and `-`, at most 63".to_owned())
 }
 
 impl Global {

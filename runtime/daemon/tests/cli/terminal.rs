@@ -88,7 +88,7 @@ shop-1  setup 1.0.0  Succeeded
 │  └─ Apply version 1.0.0  Succeeded  <TOOK>
 └─ Run the setup post-hook  Succeeded  <TOOK>
    └─ post_setup  Succeeded  <TOOK>  (started by the setup post-hook)
-      └─ Wait until server, task-worker is ready  Succeeded  (started by the setup post-hook)
+      └─ Wait for server, task-worker  Succeeded  (started by the setup post-hook)
 
 ";
 
