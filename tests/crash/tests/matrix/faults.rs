@@ -6,7 +6,7 @@ use std::time::Duration;
 use pintle_lifecycle::ending::{ChangeState, Ending};
 use pintle_lifecycle::ids::StepId;
 use pintle_lifecycle::plan::Retry;
-use pintle_lifecycle::record::Verb;
+use pintle_lifecycle::record::{Event, Verb};
 use pintle_platform::PlatformError;
 use pintle_platform::simulated::{Fault, Method};
 
@@ -229,5 +229,58 @@ fn an_action_that_does_not_sync_leaves_the_sync_to_the_change() {
         let (rig, state) = upgraded("look", |_| {}).await;
         assert_eq!(state, ChangeState::Succeeded);
         assert_eq!(rig.world.release(UID).expect("a release").version(), Some("1.1.0"));
+    });
+}
+
+/// The upgrade by `everything` dies after its first `calls` recorded calls, and goes on with a module that does `other` instead.
+async fn replayed_by_another(calls: usize, other: &str) -> (Rig, ChangeState) {
+    let mut rig = set_up().await;
+    let plan = upgrade(&guests().module, "everything");
+    let before = rig.journal.len();
+    // The opening, the starts of mode and action, and the first two log lines and calls.
+    rig.journal.stop_after(before + 3 + calls);
+    rig.die_once(&change(2), &plan).await;
+    let records = rig.journal.stored_records();
+    let records = records.iter().map(|record| {
+        let mut record = pintle_lifecycle::record::Record::clone(record);
+        if let (Event::ChangeOpened { plan, .. }, 2) = (&mut record.event, record.change.number) {
+            first_action(plan).export = other.to_owned();
+        }
+        record
+    });
+    rig.journal = pintle_journal::MemoryJournal::of(records.collect::<Vec<_>>()).expect("the records fit");
+    let state = rig.change(&change(2), &plan).await;
+    (rig, state)
+}
+
+#[test]
+fn a_replay_that_asks_for_something_else_is_told_once_with_both_calls_and_not_retried() {
+    on_virtual_time(async {
+        let (rig, state) = replayed_by_another(6, "look").await;
+        assert_eq!(state, ChangeState::Failed);
+        let Ending::Nondeterministic { expected, got } = ending(&rig, "everything").await else {
+            panic!("another ending")
+        };
+        assert!(expected.starts_with("components.stop("), "{expected}");
+        assert!(got.starts_with("components.status("), "{got}");
+        let history = rig.history(&change(2)).await;
+        assert_eq!(
+            history.step(&StepId::root("upgrade-core").child("everything")).expect("the step").attempts.len(),
+            1
+        );
+        assert_whole(&rig.world, &history, "another call");
+    });
+}
+
+#[test]
+fn a_replay_that_ends_before_its_records_do_is_a_broken_one() {
+    on_virtual_time(async {
+        let (rig, state) = replayed_by_another(6, "fails").await;
+        assert_eq!(state, ChangeState::Failed);
+        let Ending::Nondeterministic { expected, got } = ending(&rig, "everything").await else {
+            panic!("another ending")
+        };
+        assert!(expected.starts_with("state.get("), "{expected}");
+        assert_eq!(got, "the end of the action");
     });
 }

@@ -75,6 +75,18 @@ impl Rig {
         }
     }
 
+    /// Opens a change and drives it until this Pintle dies, which it must.
+    pub async fn die_once(&mut self, change: &ChangeKey, plan: &Plan) {
+        let opened = Event::ChangeOpened { plan: Box::new(plan.clone()), by: "matrix".to_owned() };
+        let created = ChangeLog::create(self.shared_journal(), self.shared_clock(), change.clone(), opened);
+        let (log, _receipt) = created.expect("the first record opens a change");
+        match self.live(Arc::new(log)).await {
+            Life::Died => self.restart(),
+            Life::Ended(state) => panic!("the change ended {state}"),
+            Life::Failed(error) => panic!("the drive failed: {error}"),
+        }
+    }
+
     /// Asks a verb of the change and drives it on.
     pub async fn ask(&mut self, change: &ChangeKey, verb: Verb) -> ChangeState {
         let log = self.recovered(change).await;
