@@ -18,6 +18,7 @@ macro_rules! transcripts {
 
 transcripts! {
     cancel,
+    changed_module,
     delete,
     describe,
     detach,
