@@ -9,6 +9,7 @@ pub mod cli;
 pub mod drive;
 pub mod embedded;
 pub mod error;
+mod input_file;
 mod looking;
 pub mod lookup;
 mod nearest;

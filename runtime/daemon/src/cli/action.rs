@@ -8,6 +8,7 @@ use super::exit::Exit;
 use super::print::{print, print_json};
 use super::table::{indented, table};
 use crate::error::Error;
+use crate::input_file;
 use crate::looking::Looking;
 
 /// Look at action modules
@@ -45,7 +46,8 @@ enum Form {
 impl Action {
     pub async fn run(self) -> Result<Exit, Error> {
         let Verb::Inspect(Inspect { file, output }) = self.verb;
-        let bytes = std::fs::read(&file).map_err(|source| Error::Unreadable { path: file.clone(), source })?;
+        let bytes = input_file::read(&file, input_file::MODULE)
+            .map_err(|source| Error::Unreadable { path: file.clone(), source })?;
         let looking = Looking::apart()?;
         let inspected = looking.sandbox().inspect(&bytes).await;
         let inspection = inspected.map_err(|source| Error::Module { path: file, source: Box::new(source) })?;

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use pintle_lifecycle::document::reader::{Source, Templates};
 use pintle_lifecycle::document::{Content, DriverDocument, Manifest, Place, Placed, Problems, ReleaseDocument};
 
+use crate::input_file;
+
 /// Name of a driver's document in its folder.
 const DRIVER: &str = "driver.yml";
 /// Endings of files that hold manifests.
@@ -85,7 +87,7 @@ impl Driver {
                 continue;
             }
             let path = tidy(&folder.join(file));
-            match fs::read(&path) {
+            match input_file::read(&path, input_file::MODULE) {
                 Ok(bytes) => {
                     modules.insert(file.clone(), bytes);
                 }
@@ -138,7 +140,7 @@ fn manifest_files(path: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// A file's text; none, and a problem at `named`, where it has none.
 fn read_text(path: &Path, named: &Place, problems: &mut Problems) -> Option<String> {
-    match fs::read_to_string(path) {
+    match input_file::read_text(path) {
         Ok(text) => Some(text),
         Err(error) => {
             problems.push(named.problem(unreadable(path, &error), "correct the path, or make the file readable"));

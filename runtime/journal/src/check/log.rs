@@ -11,7 +11,7 @@ use super::{CheckReport, Severity};
 use crate::log::LogError;
 use crate::log::frame::Frame;
 use crate::log::position::Place;
-use crate::log::recover::{Limits, check_link, cut_short, damaged};
+use crate::log::recover::{Limits, check_link, cut_short, damaged, gone};
 use crate::log::scan::{Scan, Step};
 use crate::log::segment;
 use crate::views::Views;
@@ -29,6 +29,9 @@ pub(super) fn check(dir: &Path, limits: Limits, report: &mut CheckReport) -> Res
             return Ok(records.views);
         }
     };
+    if let Some(error) = gone(&log, limits.at_least).filter(|_| numbers.is_empty()) {
+        report.find_error(error)?;
+    }
     let mut before: Option<Scan> = None;
     for &number in &numbers {
         let mut scan = match Scan::open(&log, number) {

@@ -50,10 +50,7 @@ pub(crate) fn walk<E: From<LogError>>(
 ) -> Result<Option<LogEnd>, E> {
     let segments = segment::list(dir)?;
     let (Some(&first), Some(&last)) = (segments.first(), segments.last()) else {
-        return match acked {
-            Some(acked) if acked.offset > segment::SEGMENT_HEADER => Err(missing(dir, acked).into()),
-            _ => Ok(None),
-        };
+        return gone(dir, acked).map_or(Ok(None), |error| Err(error.into()));
     };
     let start = known.map_or(first, |known| known.at.segment);
     if !(first..=last).contains(&start) {
@@ -152,6 +149,11 @@ pub(crate) fn cut_short(scan: &Scan, acked: Position) -> LogError {
              remove the file `acked` beside it"
         ),
     }
+}
+
+/// The error of a log without segments, where records of it were acknowledged.
+pub(crate) fn gone(dir: &Path, acked: Option<Position>) -> Option<LogError> {
+    acked.filter(|acked| acked.offset > segment::SEGMENT_HEADER).map(|acked| missing(dir, acked))
 }
 
 fn missing(dir: &Path, acked: Position) -> LogError {

@@ -14,7 +14,7 @@ use super::options::OpenError;
 use crate::journal::{ChangeQuery, Journal, JournalError, Receipt};
 use crate::log::places::Places;
 use crate::log::position::{Place, Position};
-use crate::log::recover::{Limits, go_on};
+use crate::log::recover::{Limits, go_on, gone};
 use crate::log::scan::{Group, Scan};
 use crate::log::{LogError, acked, segment};
 use crate::views::{Views, state_value};
@@ -115,15 +115,17 @@ impl Tail {
     ) -> Result<(), E> {
         let log = self.dir.join("log");
         let limits = readable(&self.dir)?;
-        let Some(first) = segment::list(&log)?.first().copied() else { return Ok(()) };
+        let Some(first) = segment::list(&log)?.first().copied() else {
+            return gone(&log, limits.at_least).map_or(Ok(()), |error| Err(error.into()));
+        };
         let mut scan = match self.scan.take() {
             Some(scan) => scan,
             None => Scan::open(&log, first)?,
         };
         scan.forget();
-        let gone = go_on(&log, &mut scan, limits, &mut visit);
+        let went_on = go_on(&log, &mut scan, limits, &mut visit);
         self.scan = Some(scan);
-        gone.map(drop)
+        went_on.map(drop)
     }
 }
 

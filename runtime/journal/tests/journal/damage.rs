@@ -170,6 +170,17 @@ async fn an_end_that_was_acknowledged_is_no_torn_end() {
 }
 
 #[tokio::test]
+async fn a_log_that_is_gone_as_a_whole_is_damage_for_whoever_opens_reads_or_checks_it() {
+    let dir = filled(&options(false)).await;
+    for number in 1..=segments(dir.path()) {
+        fs::remove_file(segment(dir.path(), number)).unwrap();
+    }
+    assert!(Store::open(dir.path(), &options(false)).is_err());
+    assert!(!check_store(dir.path()).unwrap().is_sound());
+    assert!(!exported(dir.path()).1);
+}
+
+#[tokio::test]
 async fn a_flipped_byte_is_found_wherever_it_is() {
     let mut dice = Dice::new("flipped bytes");
     let with_index = filled(&options(true)).await;

@@ -55,9 +55,11 @@ impl Identity {
     }
 }
 
-/// A handle of the process with that pid and start time; none where it is gone or dead.
+/// A handle of the process with that pid and start time; none where it is gone or dead, or the pid can be none.
 pub(super) fn open(pid: i32, start: u64) -> io::Result<Option<Handle>> {
-    let fd = match Pid::from_raw(pid).map(|pid| pidfd_open(pid, PidfdFlags::empty())) {
+    // What a damaged file says may be no pid at all.
+    let known = Some(pid).filter(|pid| *pid > 0).and_then(Pid::from_raw);
+    let fd = match known.map(|pid| pidfd_open(pid, PidfdFlags::empty())) {
         Some(Ok(fd)) => fd,
         // EINVAL: the pid is a thread's by now.
         None | Some(Err(Errno::SRCH | Errno::INVAL)) => return Ok(None),
@@ -161,6 +163,13 @@ mod tests {
         let stat = Stat { state: b'S', group: 70, session: 700, start: 12345 };
         assert_eq!(Stat::parse(text), Some(stat));
         assert_eq!(Stat::parse(b"7 (a"), None);
+    }
+
+    #[test]
+    fn what_is_no_pid_is_no_process() {
+        for pid in [0, -5, i32::MIN] {
+            assert!(open(pid, 1).unwrap().is_none(), "{pid}");
+        }
     }
 
     #[test]

@@ -244,7 +244,7 @@ async fn replayed_by_another(calls: usize, other: &str) -> (Rig, ChangeState) {
     let records = records.iter().map(|record| {
         let mut record = pintle_lifecycle::record::Record::clone(record);
         if let (Event::ChangeOpened { plan, .. }, 2) = (&mut record.event, record.change.number) {
-            first_action(plan).export = other.to_owned();
+            other.clone_into(&mut first_action(plan).export);
         }
         record
     });
