@@ -1,6 +1,7 @@
 //! What is no crash: errors of the platform, faults that pass, traps, timeouts, denials, a clock that jumps, and the verbs of a
 //! person. The change ends applied or says why not, and no effect is applied twice.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use pintle_lifecycle::ending::{ChangeState, Ending};
@@ -13,6 +14,9 @@ use pintle_platform::simulated::{Fault, Method};
 use crate::plans::{TIMEOUT_MS, UID, change, first_action, upgrade, workload};
 use crate::rig::Rig;
 use crate::{assert_applied, assert_whole, guests, on_virtual_time, set_up, undisturbed};
+
+/// Places in `everything` where it can panic: after each of its calls.
+const PANICS: u32 = 15;
 
 /// The upgrade by `action` after `arm` has set the fault.
 async fn upgraded(action: &str, arm: impl FnOnce(&Rig)) -> (Rig, ChangeState) {
@@ -128,6 +132,60 @@ fn each_way_to_end_is_told_as_such_and_leaves_a_change_that_failed() {
             assert_whole(&rig.world, &history, action);
             assert_eq!(history.stopped.len(), 1, "{action}: the worker is known to be stopped");
             assert_eq!(rig.world.release(UID).expect("a release").replicas(&workload("task-worker")), 0);
+        }
+    });
+}
+
+#[test]
+fn a_trap_between_any_two_calls_ends_the_change_and_only_once() {
+    on_virtual_time(async {
+        let mut calls = BTreeSet::new();
+        for place in 0..PANICS {
+            let mut rig = set_up().await;
+            let mut plan = upgrade(&guests().module, "everything");
+            first_action(&mut plan).args = serde_json::json!({"panicAt": place});
+            assert_eq!(rig.change(&change(2), &plan).await, ChangeState::Failed, "panic {place}");
+            assert_eq!(ending(&rig, "everything").await.word(), "Trapped", "panic {place}");
+            let history = rig.history(&change(2)).await;
+            assert_whole(&rig.world, &history, &format!("panic {place}"));
+            let step = StepId::root("upgrade-core").child("everything");
+            calls.insert(history.attempt(&step, 1).expect("an attempt").calls.len());
+        }
+        assert_eq!(
+            calls.len(),
+            PANICS as usize,
+            "each panic was meant to come after another number of calls: {calls:?}"
+        );
+    });
+}
+
+#[test]
+fn a_call_that_outlasts_the_timeout_ends_the_action_and_its_jobs() {
+    on_virtual_time(async {
+        let (undisturbed, _, calls) = undisturbed(&upgrade(&guests().module, "everything")).await;
+        let world = undisturbed.world.to_string();
+        for (method, count) in &calls {
+            for nth in 1..=*count {
+                let case = format!("{method} {nth} takes an hour");
+                let (rig, state) = upgraded("everything", |rig| {
+                    let fault = Fault::Delay(Duration::from_hours(1));
+                    rig.world.script_fault(*method, rig.world.calls(*method) + nth, fault);
+                })
+                .await;
+                let history = rig.history(&change(2)).await;
+                assert_whole(&rig.world, &history, &case);
+                // `wait-any` waits for all and drops the waits that lost.
+                if state == ChangeState::Succeeded {
+                    assert_applied(&rig.world, &history, &world, &case);
+                    continue;
+                }
+                // The action itself waits for readiness for 30 s only.
+                let expected = if *method == Method::WaitReady { "Failed" } else { "TimedOut" };
+                assert_eq!(ending(&rig, "everything").await.word(), expected, "{case}");
+                let release = rig.world.release(UID).expect("a release");
+                let running = release.jobs.iter().filter(|(_, job)| job.result().is_none());
+                assert_eq!(running.count(), 0, "{case}: a Job outlived its action: {release}");
+            }
         }
     });
 }

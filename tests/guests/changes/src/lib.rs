@@ -2,28 +2,48 @@
 
 use pintle_sdk::prelude::*;
 
+/// Panics where the arguments of the action say so: `{"panicAt": 3}`.
+fn panic_at(ctx: &Context, place: u32) {
+    assert!(ctx.args_json() != format!("{{\"panicAt\":{place}}}"), "the roof is on fire");
+}
+
 #[action(description = "Every kind of call")]
 fn everything(ctx: &Context) -> Result<()> {
     info!("before {}", ctx.target_version());
     components::stop(["task-worker"])?;
+    panic_at(ctx, 0);
     let runs = state::get_text("runs")?.unwrap_or_default();
     state::put("runs", format!("{runs}x"))?;
+    panic_at(ctx, 1);
     let seed = durable::random(4);
+    panic_at(ctx, 2);
     let began = durable::now();
+    panic_at(ctx, 3);
     durable::sleep(Duration::from_secs(5))?;
+    panic_at(ctx, 4);
     releases::set_version(ctx.target_version())?;
+    panic_at(ctx, 5);
     info!("between {:?} {:?}", seed, began);
     let image = components::images("server")?[0].with_tag(ctx.target_version());
     let first = Job::new(image.clone()).command(["first"]).start()?;
+    panic_at(ctx, 6);
     let second = Job::new(image.clone()).command(["second"]).start()?;
+    panic_at(ctx, 7);
     let stray = Job::new(image.clone()).command(["stray"]).start()?;
+    panic_at(ctx, 8);
     let ended = jobs::wait_any(&[first.clone(), second.clone()])?;
+    panic_at(ctx, 9);
     let rest = if ended.id == first { second } else { first };
     jobs::wait_any(&[rest])?;
+    panic_at(ctx, 10);
     jobs::cancel(&stray)?;
+    panic_at(ctx, 11);
     Job::new(image).command(["migrate"]).env_from("server").run()?;
+    panic_at(ctx, 12);
     components::start(["task-worker"])?;
+    panic_at(ctx, 13);
     components::wait_ready(["server", "task-worker"], Duration::from_secs(30))?;
+    panic_at(ctx, 14);
     if components::status("task-worker")?.ready == 0 {
         return Err(Error::failed("the worker is not ready"));
     }
