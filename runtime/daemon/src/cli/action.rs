@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use pintle_sandbox::{Inspection, Interface};
 
 use super::exit::Exit;
-use super::print::{print, print_json};
+use super::print::{Form, print, print_json};
 use super::table::{indented, table};
 use crate::error::Error;
 use crate::input_file;
@@ -35,12 +35,6 @@ struct Inspect {
     /// Form of the output
     #[arg(short, long, value_enum, default_value_t = Form::Text, value_name = "FORM")]
     output: Form,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Form {
-    Text,
-    Json,
 }
 
 impl Action {

@@ -87,8 +87,11 @@ async fn restore(session: &mut Session, wanted: &Wanted) -> Result<Exit, Error> 
     }
 }
 
-/// Follows the change that was just opened, or leaves it to the next `pintle up`.
-async fn begin(session: &mut Session, log: Arc<ChangeLog>) -> Result<Exit, Error> {
+/// Follows a change that was just opened or allowed to go on, or leaves it to the next `pintle up`.
+///
+/// # Errors
+/// Where it cannot go on.
+pub async fn begin(session: &mut Session, log: Arc<ChangeLog>) -> Result<Exit, Error> {
     if session.detach() {
         let change = log.look(|history| history.key.to_string());
         session.say(&change);

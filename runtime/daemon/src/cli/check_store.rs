@@ -5,7 +5,7 @@ use pintle_journal::check_store;
 
 use super::exit::Exit;
 use super::global::Global;
-use super::print::{print, print_json};
+use super::print::{Form, print, print_json};
 use crate::error::Error;
 
 /// Check that the store has everything that was acknowledged
@@ -19,12 +19,6 @@ pub struct CheckStore {
     /// Form of the output
     #[arg(short, long, value_enum, default_value_t = Form::Text, value_name = "FORM")]
     output: Form,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Form {
-    Text,
-    Json,
 }
 
 impl CheckStore {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::exit::Exit;
 use super::global::Global;
-use super::print::print;
+use super::print::{Form, print};
 use super::table::one_line;
 use crate::error::Error;
 use crate::story::line;
@@ -31,12 +31,6 @@ pub struct Logs {
     /// Form of the output; `json` is one object a line
     #[arg(short, long, value_enum, default_value_t = Form::Text, value_name = "FORM")]
     output: Form,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Form {
-    Text,
-    Json,
 }
 
 /// A line of `-o json`.

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::exit::Exit;
 use super::global::Global;
-use super::print::{print, print_json};
+use super::print::{Form, print, print_json};
 use crate::error::Error;
 use crate::looking::Looking;
 use crate::reading;
@@ -29,12 +29,6 @@ pub struct Plan {
     /// Form of the output
     #[arg(short, long, value_enum, default_value_t = Form::Text, value_name = "FORM")]
     output: Form,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Form {
-    Text,
-    Json,
 }
 
 /// What `-o json` prints.

@@ -7,6 +7,13 @@ use serde::Serialize;
 use super::exit::Exit;
 use crate::error::Error;
 
+/// Forms of an output that is a text of its own or JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Form {
+    Text,
+    Json,
+}
+
 /// Writes a text as it is.
 ///
 /// # Errors

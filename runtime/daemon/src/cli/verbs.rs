@@ -7,6 +7,7 @@ use pintle_lifecycle::ending::ChangeState;
 use pintle_lifecycle::record::Verb;
 use pintle_lifecycle::view::ChangeView;
 
+use super::carry_out::begin;
 use super::exit::Exit;
 use super::global::Global;
 use super::interrupt::OnInterrupt;
@@ -42,14 +43,7 @@ impl Retry {
     pub async fn run(self, global: &Global) -> Result<Exit, Error> {
         let mut session = Session::open(global, self.following)?;
         let log = ask(global, &session, &self.change, Verb::Retry).await?;
-        if session.detach() {
-            let change = log.look(|history| history.key.to_string());
-            session.say(&change);
-            session.say("it goes on with the next `pintle up`");
-            return Ok(Exit::Ok);
-        }
-        let followed = session.follow(vec![log]).await?;
-        Ok(session.exit(followed))
+        begin(&mut session, log).await
     }
 }
 
