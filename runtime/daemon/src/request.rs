@@ -98,8 +98,6 @@ impl Request {
             driver: driver.map(|driver| &driver.document),
             manifests: &documents.manifests,
             modules: &self.modules,
-            // What the sandbox admitted it also offers.
-            wit_offered: &self.modules.values().flatten().map(|module| module.wit.as_str()).collect::<Vec<_>>(),
             tenant: &self.tenant,
             folders: Folders {
                 images: driver_folder.as_ref().unwrap_or(&folder).join(IMAGES),

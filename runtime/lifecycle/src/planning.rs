@@ -30,8 +30,6 @@ pub struct PlanInput<'a> {
     pub manifests: &'a [Manifest],
     /// By file, as locations name them: the module, or why it is refused.
     pub modules: &'a BTreeMap<String, Result<Module, String>>,
-    /// Versions of `pintle:hooks` that this Pintle has.
-    pub wit_offered: &'a [&'a str],
     /// The caller's tenant, where the release names none.
     pub tenant: &'a str,
     pub folders: Folders,

@@ -95,7 +95,8 @@ fn workload(component: &ComponentSpec, manifests: &[Manifest], problems: &mut Pr
     }
 }
 
-/// The modules of the driver's actions, by file. Each action is in its module, and each module is one that can run.
+/// The modules of the driver's actions, by file. Each action is in its module; whether a module can run at all was
+/// found when it was admitted.
 pub(super) fn modules<'a>(input: &PlanInput<'a>, problems: &mut Problems) -> BTreeMap<&'a str, &'a Module> {
     let mut admitted = BTreeMap::new();
     let actions = input.driver.map(|driver| driver.spec.actions.as_slice()).unwrap_or_default();
@@ -104,9 +105,6 @@ pub(super) fn modules<'a>(input: &PlanInput<'a>, problems: &mut Problems) -> BTr
         let file = action.location.file.as_str();
         match input.modules.get(file) {
             Some(Ok(module)) => {
-                if !seen.contains(&file) {
-                    offered(action, module, input.wit_offered, problems);
-                }
                 exported(action, module, problems);
                 admitted.insert(file, module);
             }
@@ -126,16 +124,6 @@ pub(super) fn modules<'a>(input: &PlanInput<'a>, problems: &mut Problems) -> BTr
     admitted
 }
 
-fn offered(action: &ActionSpec, module: &Module, offered: &[&str], problems: &mut Problems) {
-    if offered.iter().any(|offered| links(&module.wit, offered)) {
-        return;
-    }
-    let file = &action.location.file;
-    let message =
-        format!("the module `{file}` wants pintle:hooks {}, and this Pintle has {}", module.wit, offered.join(", "));
-    problems.push(action.location.place.problem(message, "build the module for a version that is there"));
-}
-
 fn exported(action: &ActionSpec, module: &Module, problems: &mut Problems) {
     let location = &action.location;
     if module.actions.contains(&location.export) {
@@ -149,37 +137,4 @@ fn exported(action: &ActionSpec, module: &Module, problems: &mut Problems) {
     };
     let message = format!("the module `{}` has no action `{}`", location.file, location.export);
     problems.push(location.place.problem(message, cure));
-}
-
-/// Whether an import of one version links to a host's other: the same major version, below 1 the same minor one too.
-fn links(wanted: &str, offered: &str) -> bool {
-    let parts = |version: &str| -> Option<(u64, u64)> {
-        let mut parts = version.split('.').map(|part| part.parse().ok());
-        Some((parts.next()??, parts.next()??))
-    };
-    match (parts(wanted), parts(offered)) {
-        (Some(wanted), Some(offered)) if wanted.0 == 0 => wanted == offered,
-        (Some(wanted), Some(offered)) => wanted.0 == offered.0,
-        _ => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::links;
-
-    #[test]
-    fn an_import_links_inside_its_compatible_range() {
-        for (wanted, offered, fits) in [
-            ("0.1.0", "0.1.0", true),
-            ("0.1.1", "0.1.0", true),
-            ("0.2.0", "0.1.0", false),
-            ("1.0.0", "0.1.0", false),
-            ("1.2.0", "1.0.5", true),
-            ("2.0.0", "1.0.0", false),
-            ("", "0.1.0", false),
-        ] {
-            assert_eq!(links(wanted, offered), fits, "{wanted} {offered}");
-        }
-    }
 }

@@ -33,7 +33,6 @@ fn the_shop_is_accepted_and_planned() {
             driver: Some(&driver),
             manifests: &manifests,
             modules: &modules,
-            wit_offered: &["0.1.0"],
             tenant: "default",
             folders: Folders { release: folder(), driver: Some(folder()), images: folder().join("images") },
             view: None,

@@ -191,7 +191,6 @@ fn plain_content_needs_no_driver() {
         driver: None,
         manifests: &manifests,
         modules: &shop.modules,
-        wit_offered: &["0.1.0"],
         tenant: "acme",
         folders: Folders { release: "/r".into(), driver: None, images: "/i".into() },
         view: None,
@@ -269,7 +268,6 @@ fn a_wrong_workload_a_container_and_a_newer_wit_are_told() {
             "workload: {kind: Process, name: shop-task-worker}\n      container: main",
         ),
     ]);
-    shop.modules.get_mut("actions.wasm").unwrap().as_mut().unwrap().wit = "0.2.0".into();
     shop.modules.get_mut("farewell.wasm").unwrap().as_mut().unwrap().actions.clear();
     insta::assert_snapshot!("planning_problems_of_workloads", shop.plan().unwrap_err().to_string());
 }

@@ -111,7 +111,6 @@ impl Shop {
             driver: driver.as_ref(),
             manifests: &manifests,
             modules: &self.modules,
-            wit_offered: &["0.1.0"],
             tenant: "acme",
             folders: Folders {
                 release: PathBuf::from("/srv/shop"),
