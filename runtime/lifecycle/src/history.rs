@@ -1,6 +1,7 @@
 //! A change as its records tell it: a fold over the journal, the same for a running and for a recovered change.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::call::{Answer, Call, CallError};
 use crate::ending::{ChangeState, Ending};
@@ -13,7 +14,7 @@ use crate::stamp::Stamp;
 #[derive(Debug, Clone)]
 pub struct History {
     pub key: ChangeKey,
-    pub plan: Plan,
+    pub plan: Arc<Plan>,
     pub by: String,
     pub opened: Stamp,
     /// Number of the next record.
@@ -107,7 +108,7 @@ impl History {
                 applied: plan.former.as_ref().map(|render| render.reference.clone()),
                 stopped: plan.stopped.clone(),
                 left_job: plan.left_job.clone(),
-                plan: (**plan).clone(),
+                plan: Arc::clone(plan),
                 cancel: false,
                 stuck: None,
                 finished: None,
@@ -160,13 +161,17 @@ impl History {
                 started.attempts.push(Attempt { started: record.at, finished: None, calls: Vec::new(), lines: 0 });
             }
             Event::StepFinished { step, attempt, ending } => {
+                let tried = self.attempt_mut(step, *attempt)?;
+                if tried.finished.is_some() {
+                    return Err(format!("attempt {attempt} of {step} has ended already"));
+                }
+                tried.finished = Some((record.at, ending.clone()));
                 if let Ending::Succeeded { applied: Some(applied) } = ending {
                     self.applied = Some(applied.clone());
                     // A sync lifts what an earlier change left stopped.
                     let me = self.key.to_string();
                     self.stopped.retain(|_, stopped| stopped.since == me);
                 }
-                self.attempt_mut(step, *attempt)?.finished = Some((record.at, ending.clone()));
             }
             Event::CallIntent { step, attempt, ordinal, call, key, pre } => {
                 let calls = &mut self.attempt_mut(step, *attempt)?.calls;

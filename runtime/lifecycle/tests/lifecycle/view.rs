@@ -145,3 +145,18 @@ fn records_that_do_not_fit_are_refused() {
     assert!(History::open(&story.records[1]).unwrap_err().to_string().contains("starts with its plan"));
     assert!(History::of(&[]).is_none());
 }
+
+#[test]
+fn an_attempt_ends_once() {
+    let mut story = Story::of(&upgrade_plan());
+    story.go();
+    let (before, step) = (story.history.next, StepId::root(UPGRADE));
+    story.fail(UPGRADE);
+    for ending in [Ending::succeeded(), Ending::failed("no luck"), Ending::Cancelled] {
+        let again = Event::StepFinished { step: step.clone(), attempt: 1, ending };
+        let error = story.try_record(again).unwrap_err().to_string();
+        assert!(error.contains("attempt 1 of") && error.contains("has ended already"), "{error}");
+    }
+    assert_eq!(story.history.next, before + 1, "what is refused leaves no trace");
+    assert_eq!(story.history.attempt(&step, 1).unwrap().finished.as_ref().unwrap().1, Ending::failed("no luck"));
+}
