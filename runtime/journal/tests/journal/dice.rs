@@ -11,6 +11,11 @@ impl Dice {
         let given = std::env::var("PINTLE_SEED").ok().and_then(|seed| seed.parse().ok());
         let seed = given.unwrap_or_else(|| RandomState::new().hash_one(test) >> 16);
         println!("{test}: PINTLE_SEED={seed}");
+        Self::of(seed)
+    }
+
+    /// What follows from this seed.
+    pub fn of(seed: u64) -> Self {
         Self(seed.wrapping_mul(2).wrapping_add(1))
     }
 
