@@ -8,6 +8,7 @@
 mod component;
 mod compose;
 mod durable;
+mod held;
 mod image;
 mod instance;
 mod job;
@@ -19,6 +20,8 @@ mod process;
 mod ready;
 mod release_dir;
 mod shim;
+mod stray;
+mod trouble;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -38,6 +41,7 @@ use durable::{list, remove_dir};
 use instance::{Instance, State};
 use locks::Locks;
 use release_dir::{Applied, ReleaseDir, process_of};
+use stray::Stray;
 
 /// Where the local platform works.
 #[derive(Debug, Clone)]
@@ -160,6 +164,14 @@ fn applied(dir: &ReleaseDir, workload: &Workload) -> Result<Applied, PlatformErr
     dir.applied()?.ok_or_else(|| PlatformError::NotFound(format!("{workload} is not applied: nothing is")))
 }
 
+/// Ends shims whose folder, below this one, was removed while they ran.
+async fn end_strays(folder: &Path) -> io::Result<()> {
+    for stray in Stray::find(folder)? {
+        stray.end().await?;
+    }
+    Ok(())
+}
+
 /// The processes of a render, in order.
 fn processes(render: &Render) -> Result<Vec<(Workload, ProcessSpec)>, PlatformError> {
     let mut processes = Vec::new();
@@ -194,6 +206,8 @@ impl Platform for Local {
             dir.workload(&workload.name)?;
             compose::replica(&self.config, &dir, target, spec, 0)?;
         }
+        // What is about to be made may still run from before somebody removed its folder.
+        end_strays(&dir.workloads()).await.map_err(|error| dir.trouble(&error))?;
         dir.create().map_err(|error| dir.trouble(&error))?;
         let desired = self.note(&dir, render, &processes, held)?;
         for (workload, spec) in &processes {
@@ -221,6 +235,7 @@ impl Platform for Local {
             all.extend(release_dir::replicas(&dir.workload(name)?).map_err(trouble)?.into_values());
         }
         component::stop_all(all.into_iter()).await.map_err(trouble)?;
+        end_strays(dir.root()).await.map_err(trouble)?;
         for name in &workloads {
             self.prune(&dir, name).await?;
         }

@@ -190,7 +190,7 @@ pub(super) async fn stop_all(instances: impl Iterator<Item = Instance>) -> io::R
 }
 
 fn ended_early(instance: &Instance, name: &str, ended: &Ended) -> io::Result<PlatformError> {
-    let output = output::tail(instance.dir())?.text;
+    let output = output::tail_without(instance.dir(), ended.output_lost)?.text;
     let said = if output.is_empty() { "; it printed nothing".to_owned() } else { format!("; it printed:\n{output}") };
     Ok(PlatformError::Failed(format!("{name} ended before it was ready: {ended}{said}")))
 }

@@ -7,18 +7,66 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+/// What [`reserve`] takes, in bytes: more than any of the files has that are written into it.
+const RESERVED: usize = 4096;
 
 /// Writes `value` as JSON: a reader sees the former file or the new one, never a part. Two may write the same file at once: the
 /// later rename wins.
 pub(super) fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let new = beside(path, &format!("{}-{}.new", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)))?;
+    let new = new_name(path)?;
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
     file.write_all(&serde_json::to_vec(value)?)?;
     file.sync_all()?;
     fs::rename(&new, path)?;
+    sync_parent(path)
+}
+
+/// Takes the room on the disk now that [`write_reserved`] needs for `path` later, when the disk may be full.
+pub(super) fn reserve(path: &Path) -> io::Result<()> {
+    // Bytes, since a length alone has no room. Not synced: after a power cut nobody needs it.
+    let mut file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(room_of(path)?)?;
+    file.write_all(&[0; RESERVED])
+}
+
+/// As [`write_json`], into the room that was reserved, which is used up then; as it is where none was.
+pub(super) fn write_reserved(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    fill_reserved(path, value, |new| fs::rename(new, path))
+}
+
+/// As [`write_reserved`], for a file that is there already: its former room is reserved for the next time.
+pub(super) fn rewrite_reserved(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    fill_reserved(path, value, |new| match renameat_with(CWD, new, CWD, path, RenameFlags::EXCHANGE) {
+        Ok(()) => fs::rename(new, room_of(path)?),
+        // Not every file system can.
+        Err(_) => fs::rename(new, path),
+    })
+}
+
+fn fill_reserved(path: &Path, value: &impl Serialize, place: impl Fn(&Path) -> io::Result<()>) -> io::Result<()> {
+    let (room, new) = (room_of(path)?, new_name(path)?);
+    // Taken under a name of its own, so that no other may write into it.
+    match fs::rename(&room, &new) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => return write_json(path, value),
+        Err(error) => return Err(error),
+    }
+    let fill = || {
+        let bytes = serde_json::to_vec(value)?;
+        let mut file = OpenOptions::new().write(true).open(&new)?;
+        file.write_all(&bytes)?;
+        file.set_len(bytes.len() as u64)?;
+        file.sync_all()?;
+        place(&new)
+    };
+    if let Err(error) = fill() {
+        // For the next try.
+        let _gone = fs::rename(&new, &room);
+        return Err(error);
+    }
     sync_parent(path)
 }
 
@@ -105,6 +153,16 @@ fn remove_all(path: &Path) -> io::Result<()> {
     }
 }
 
+/// A name next to `path` for what shall become it, which nobody else has.
+fn new_name(path: &Path) -> io::Result<PathBuf> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    beside(path, &format!("{}-{}.new", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)))
+}
+
+fn room_of(path: &Path) -> io::Result<PathBuf> {
+    beside(path, "room")
+}
+
 /// A hidden name next to `path`: `.exit.json.new`.
 fn beside(path: &Path, word: &str) -> io::Result<PathBuf> {
     let name = path.file_name().and_then(|name| name.to_str());
@@ -133,6 +191,26 @@ mod tests {
         remove_dir(&path).unwrap();
         remove_dir(&path).unwrap();
         assert_eq!(fs::read_dir(root.path().join("a")).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn reserved_room_is_used_up_once_or_kept_by_a_file_that_changes() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("exit.json");
+        let rooms = || fs::metadata(room_of(&path).unwrap()).map(|room| room.len()).ok();
+        reserve(&path).unwrap();
+        assert_eq!(rooms(), Some(RESERVED as u64));
+        write_reserved(&path, &1).unwrap();
+        assert_eq!((read_json::<u32>(&path).unwrap(), rooms()), (Some(1), None));
+        reserve(&path).unwrap();
+        rewrite_reserved(&path, &"two").unwrap();
+        rewrite_reserved(&path, &3).unwrap();
+        assert_eq!(read_json::<u32>(&path).unwrap(), Some(3));
+        assert_eq!(fs::read_to_string(room_of(&path).unwrap()).unwrap(), "\"two\"");
+        fs::remove_file(room_of(&path).unwrap()).unwrap();
+        write_reserved(&path, &4).unwrap();
+        assert_eq!(read_json::<u32>(&path).unwrap(), Some(4));
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
     }
 
     #[test]

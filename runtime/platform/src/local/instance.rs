@@ -10,12 +10,15 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rustix::process::Signal;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::unix::pipe;
 
-use super::durable::{create_dir_with, read_json, remove_dir, write_json};
+use super::durable::{create_dir_with, read_json, remove_dir, write_reserved};
+use super::held::holds;
 use super::kin::Kin;
-use super::launch::{By, EXIT, Ended, Exit, Holder, LAUNCH, LOCK, Launch, PROCESS, SHIM, SHIM_LOG, Started};
+use super::launch::{
+    By, EXIT, Ended, Exit, Holder, LAUNCH, LOCK, Launch, PROCESS, SHIM, SHIM_LOG, Started, trouble_in,
+};
 use super::process::{Handle, boot, wall_ms};
 
 /// How long a shim that was told to stop may take beyond the grace it gives, before it is taken to hang.
@@ -76,8 +79,8 @@ impl Instance {
         if let Some(ended) = self.ended()? {
             return Ok(State::Ended(ended));
         }
-        if let Some(holder) = self.holder()? {
-            if let Some(shim) = holder.shim.open()? {
+        if self.holder()?.is_some() {
+            if let Some(shim) = self.shim()? {
                 return Ok(State::Held(shim));
             }
             // It may have come to its end since the first look.
@@ -107,14 +110,18 @@ impl Instance {
             }
             let told = self.spawn_shim(program)?;
             // Nothing is told where this shim died, or where another one was faster: the next look shows which.
-            let _died = pipe::Receiver::from_owned_fd(told)?.read(&mut [0]).await;
+            if let Some(trouble) = listen(told).await? {
+                return Err(self.no_start(trouble.kind(), &trouble.to_string()));
+            }
         }
         if self.settle().await? {
             return Ok(());
         }
-        let said = std::fs::read_to_string(self.dir.join(SHIM_LOG)).unwrap_or_default();
-        let last = said.lines().next_back().unwrap_or("it says nothing");
-        Err(io::Error::other(format!("the shim of {} does not start: {last}", self.dir.display())))
+        Err(self.no_start(io::ErrorKind::Other, "it dies again and again"))
+    }
+
+    fn no_start(&self, kind: io::ErrorKind, why: &str) -> io::Error {
+        io::Error::new(kind, format!("the shim of {} does not start: {why}", self.dir.display()))
     }
 
     /// Whether the process was started, once that is certain.
@@ -173,7 +180,7 @@ impl Instance {
         shim.signal(Signal::TERM)?;
         let grace = self.launch()?.map_or(0, |launch| launch.grace_ms);
         let bound = Duration::from_millis(grace) + SHIM_MARGIN;
-        let Some(again) = self.holder()?.map_or(Ok(None), |holder| holder.shim.open())? else { return Ok(()) };
+        let Some(again) = self.shim()? else { return Ok(()) };
         if tokio::time::timeout(bound, shim.ended()).await.is_err() {
             tracing::warn!(dir = %self.dir.display(), "the shim does not stop its process: killing both");
             again.signal(Signal::KILL)?;
@@ -193,8 +200,9 @@ impl Instance {
         if self.dir.join(PROCESS).exists() {
             return Ok(false);
         }
-        let ended = Ended { exit: Exit::NeverRan, by: Some(By::Stop), attempts: 0, at_ms: wall_ms() };
-        write_json(&self.dir.join(EXIT), &ended)?;
+        let by = Some(By::Stop);
+        let ended = Ended { exit: Exit::NeverRan, by, attempts: 0, at_ms: wall_ms(), output_lost: 0 };
+        write_reserved(&self.dir.join(EXIT), &ended)?;
         Ok(true)
     }
 
@@ -207,10 +215,14 @@ impl Instance {
             if shim.boot != boot()? {
                 why = "the machine was started anew while it ran";
             }
-            Kin { dir, shim, leader: started.map(|started| started.process) }.end().await?;
+            // Somebody who lives and is no shim of ours: then its group and folder are not ours either.
+            let foreign = shim.open()?.is_some() && !holds(shim.pid, &self.dir.join(LOCK))?;
+            let leader = started.map(|started| started.process).filter(|_| !foreign);
+            Kin { dir: if foreign { self.dir.clone() } else { dir }, shim, leader }.end().await?;
         }
-        let ended = Ended { exit: Exit::Lost { why: why.to_owned() }, by: None, attempts, at_ms: wall_ms() };
-        write_json(&self.dir.join(EXIT), &ended)?;
+        let exit = Exit::Lost { why: why.to_owned() };
+        let ended = Ended { exit, by: None, attempts, at_ms: wall_ms(), output_lost: 0 };
+        write_reserved(&self.dir.join(EXIT), &ended)?;
         Ok(ended)
     }
 
@@ -251,9 +263,23 @@ impl Instance {
         read_json(&self.dir.join(EXIT))
     }
 
+    /// The shim, if it lives: the process that the file names and that has the lock. Nobody else is ever sent a signal.
+    fn shim(&self) -> io::Result<Option<Handle>> {
+        let Some(Holder { shim, .. }) = self.holder()? else { return Ok(None) };
+        let handle = shim.open()?;
+        Ok(if holds(shim.pid, &self.dir.join(LOCK))? { handle } else { None })
+    }
+
     fn holder(&self) -> io::Result<Option<Holder>> {
         read_json(&self.dir.join(SHIM))
     }
+}
+
+/// Waits for the word of a shim that began. None where it started its process, had nothing to do, or died; else why it cannot.
+async fn listen(told: OwnedFd) -> io::Result<Option<io::Error>> {
+    let mut line = String::new();
+    BufReader::new(pipe::Receiver::from_owned_fd(told)?).read_line(&mut line).await?;
+    Ok(trouble_in(line.trim_end()))
 }
 
 /// Takes the status of a shim that we started, so that it does not stay as a zombie.

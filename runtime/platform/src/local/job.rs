@@ -9,6 +9,7 @@ use pintle_lifecycle::plan::Target;
 use super::instance::{Instance, State};
 use super::launch::Ended;
 use super::release_dir::ReleaseDir;
+use super::stray::Stray;
 use super::{Local, compose, output};
 use crate::platform::{Job, PlatformError};
 
@@ -24,6 +25,7 @@ impl Local {
             None => {
                 let copied = copied(&dir, job)?;
                 let launch = compose::job(&self.config, &dir, target, (key, id, job), copied)?;
+                refuse_stray(&instance, id).map_err(trouble)??;
                 dir.create().map_err(trouble)?;
                 instance.create(&launch).map_err(trouble)?;
             }
@@ -63,6 +65,15 @@ fn copied(dir: &ReleaseDir, job: &Job) -> Result<BTreeMap<String, String>, Platf
     Ok(dir.applied()?.ok_or_else(not_applied)?.process(workload)?.env)
 }
 
+/// A Job whose folder was removed while it ran is not started a second time. The outer error is of this machine.
+fn refuse_stray(instance: &Instance, id: &str) -> io::Result<Result<(), PlatformError>> {
+    let Some(stray) = Stray::find(instance.dir())?.pop() else { return Ok(Ok(())) };
+    let (dir, pid) = (instance.dir().display(), stray.pid());
+    Ok(Err(PlatformError::Conflict(format!(
+        "the Job {id} still runs, and its folder {dir} was removed: wait until it has ended, or end it with `kill {pid}`"
+    ))))
+}
+
 fn result(instance: &Instance, id: &str, ended: &Ended) -> io::Result<JobResult> {
-    Ok(ended.job_result(id, output::tail(instance.dir())?))
+    Ok(ended.job_result(id, output::tail_without(instance.dir(), ended.output_lost)?))
 }

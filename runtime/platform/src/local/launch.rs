@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
 
 use pintle_lifecycle::call::{JobResult, Output};
@@ -75,6 +76,9 @@ pub(super) struct Ended {
     pub(super) attempts: u32,
     /// Milliseconds since 1970.
     pub(super) at_ms: u64,
+    /// Bytes that the process printed and that could not be written.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) output_lost: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,6 +102,27 @@ pub(super) enum Exit {
 pub(super) enum By {
     Stop,
     Deadline { after_ms: u64 },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// The line in which a shim tells why it cannot start: the number of the error, 0 where it has none, and words. The disk may be
+/// full, so it goes through a pipe. An empty line says that it has started.
+pub(super) fn trouble_line(error: &io::Error) -> String {
+    format!("{} {}", error.raw_os_error().unwrap_or(0), error.to_string().replace('\n', " "))
+}
+
+/// What [`trouble_line`] says; none where it is another line.
+pub(super) fn trouble_in(line: &str) -> Option<io::Error> {
+    let (number, words) = line.split_once(' ')?;
+    let kind = match number.parse().ok()? {
+        0 => io::ErrorKind::Other,
+        number => io::Error::from_raw_os_error(number).kind(),
+    };
+    Some(io::Error::new(kind, words))
 }
 
 impl Ended {
@@ -150,5 +175,20 @@ impl fmt::Display for Exit {
             Self::Lost { why } => write!(f, "Lost: {why}"),
             Self::NeverRan => f.write_str("never ran"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shim_tells_its_trouble_in_a_line() {
+        let told = trouble_in(&trouble_line(&io::Error::from(io::ErrorKind::StorageFull))).unwrap();
+        assert_eq!(told.kind(), io::ErrorKind::Other);
+        let full = io::Error::from_raw_os_error(28);
+        let told = trouble_in(&trouble_line(&full)).unwrap();
+        assert_eq!((told.kind(), told.to_string()), (io::ErrorKind::StorageFull, full.to_string()));
+        assert!(trouble_in("").is_none());
     }
 }

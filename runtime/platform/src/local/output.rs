@@ -19,36 +19,108 @@ pub(super) fn files(dir: &Path) -> [PathBuf; 2] {
     [dir.join("output.1.log"), dir.join("output.log")]
 }
 
-/// Writes output as it comes.
+/// Writes output as it comes. What cannot be written is counted and cut: a full disk costs output, not the process.
 #[derive(Debug)]
 pub(super) struct Writer {
     files: [PathBuf; 2],
     newer: File,
     len: u64,
+    /// Bytes since the last that were written.
+    missing: u64,
+    lost: u64,
 }
 
 impl Writer {
     pub(super) fn open(dir: &Path) -> io::Result<Self> {
         let files = files(dir);
-        let newer = OpenOptions::new().create(true).append(true).mode(0o600).open(&files[1])?;
+        let newer = open(&files[1])?;
         let len = newer.metadata()?.len();
-        Ok(Self { files, newer, len })
+        Ok(Self { files, newer, len, missing: 0, lost: 0 })
     }
 
-    pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.len >= FULL {
-            fs::rename(&self.files[1], &self.files[0])?;
-            self.newer = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.files[1])?;
-            self.len = 0;
+    pub(super) fn write(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        // Nothing is written behind a gap before the gap is told.
+        if self.turn_over().is_ok() && self.tell_gap() {
+            rest = &bytes[self.take(bytes)..];
         }
-        self.newer.write_all(bytes)?;
-        self.len += bytes.len() as u64;
+        self.missing += rest.len() as u64;
+        self.lost += rest.len() as u64;
+    }
+
+    /// Makes durable what could be written. Gives how many bytes were cut.
+    pub(super) fn finish(&mut self) -> u64 {
+        // What cannot be told here is told with the end.
+        let _told = self.tell_gap();
+        // Lost output is no reason to lose the result as well.
+        let _lost = self.newer.sync_all();
+        self.lost
+    }
+
+    /// A full file becomes the older one.
+    fn turn_over(&mut self) -> io::Result<()> {
+        if self.len < FULL {
+            return Ok(());
+        }
+        match fs::rename(&self.files[1], &self.files[0]) {
+            // It was renamed before, and no new one could be made.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            renamed => renamed?,
+        }
+        self.newer = open(&self.files[1])?;
+        self.len = 0;
         Ok(())
     }
 
-    pub(super) fn sync(&self) -> io::Result<()> {
-        self.newer.sync_all()
+    fn tell_gap(&mut self) -> bool {
+        if self.missing > 0 {
+            let line = format!("\n({})\n", cut(self.missing));
+            if self.take(line.as_bytes()) < line.len() {
+                return false;
+            }
+            self.missing = 0;
+        }
+        true
     }
+
+    /// Writes as much as the disk takes; gives how much that was.
+    fn take(&mut self, bytes: &[u8]) -> usize {
+        let mut taken = 0;
+        while taken < bytes.len() {
+            match self.newer.write(&bytes[taken..]) {
+                Ok(0) => break,
+                Ok(more) => taken += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+        self.len += taken as u64;
+        taken
+    }
+}
+
+fn open(file: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).mode(0o600).open(file)
+}
+
+/// What a person is told of output that is missing.
+fn cut(bytes: u64) -> String {
+    format!("{bytes} bytes of the output are cut: they could not be written, as on a full disk")
+}
+
+/// The end of what an instance printed, of which `lost` bytes could not be written.
+pub(super) fn tail_without(dir: &Path, lost: u64) -> io::Result<Output> {
+    let mut output = tail(dir)?;
+    if lost > 0 {
+        output.cut = true;
+        let words = cut(lost);
+        // Where all of it is in one place, that place tells it.
+        if !output.text.contains(&words) {
+            let line_break = if output.text.is_empty() || output.text.ends_with('\n') { "" } else { "\n" };
+            output.text.extend([line_break, "(", &words, ")"]);
+        }
+    }
+    Ok(output)
 }
 
 /// The end of what an instance printed.
@@ -134,11 +206,30 @@ mod tests {
         let mut writer = Writer::open(dir.path()).unwrap();
         let line = format!("{}\n", "x".repeat(1023));
         for n in 0..1600 {
-            writer.write(format!("{n:08}{line}").as_bytes()).unwrap();
+            writer.write(format!("{n:08}{line}").as_bytes());
         }
         let sizes = files(dir.path()).map(|file| fs::metadata(file).unwrap().len());
         assert!(sizes.iter().sum::<u64>() <= 2 * FULL + 2 * 1032, "{sizes:?}");
         let kept = tail(dir.path()).unwrap();
         assert!(kept.cut && kept.text.lines().last().unwrap().starts_with("00001599"));
+        assert_eq!(writer.finish(), 0);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_counted_and_told_where_it_is_missing() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = Writer::open(dir.path()).unwrap();
+        writer.write(b"before");
+        // As full as a disk gets.
+        let file = std::mem::replace(&mut writer.newer, File::options().write(true).open("/dev/full").unwrap());
+        writer.write(b"12345");
+        writer.write(b"678");
+        assert_eq!(tail_without(dir.path(), 8).unwrap(), Output { text: format!("before\n({})", cut(8)), cut: true });
+        writer.newer = file;
+        writer.write(b"after");
+        assert_eq!(writer.finish(), 8);
+        let told = format!("before\n({})\nafter", cut(8));
+        assert_eq!(tail_without(dir.path(), 8).unwrap(), Output { text: told.clone(), cut: true });
+        assert_eq!(tail_without(dir.path(), 9).unwrap().text, format!("{told}\n({})", cut(9)));
     }
 }

@@ -94,6 +94,12 @@ impl Handle {
         AsyncFd::with_interest(self.fd, Interest::READABLE)?.readable().await.map(drop)
     }
 
+    /// Sends SIGTERM and waits until the process has ended.
+    pub(super) async fn end(self) -> io::Result<()> {
+        self.signal(Signal::TERM)?;
+        self.ended().await
+    }
+
     /// Readable when the process has ended.
     pub(super) fn fd(&self) -> &OwnedFd {
         &self.fd

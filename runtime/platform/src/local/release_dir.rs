@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::durable::{create_dirs, list, read_json, write_json};
 use super::instance::Instance;
+use super::trouble::trouble;
 use crate::platform::PlatformError;
 
 /// The one kind of workload of this platform.
@@ -37,6 +38,10 @@ impl ReleaseDir {
     /// `Invalid` where the uid is no name of a folder.
     pub(super) fn new(run_dir: &Path, target: &Target) -> Result<Self, PlatformError> {
         Ok(Self { root: run_dir.join(checked("uid", &target.uid)?) })
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
     }
 
     /// Where processes run and keep their data.
@@ -93,7 +98,7 @@ impl ReleaseDir {
 
     /// The error for what went wrong in this folder.
     pub(super) fn trouble(&self, error: &io::Error) -> PlatformError {
-        PlatformError::Unavailable(format!("{}: {error}", self.root.display()))
+        trouble(&self.root, error)
     }
 
     fn applied_file(&self) -> PathBuf {

@@ -2,22 +2,24 @@
 //! Pintle that started it, so it is a plain program of one thread that waits in one place.
 //!
 //! The order of its files is the promise. `shim.json` says who may be asked to stop. `process.json` is durable before the process
-//! may run its first instruction: without that file it never ran, with it nobody runs it again. `exit.json` is the end.
+//! may run its first instruction: without that file it never ran, with it nobody runs it again. `exit.json` is the end; its room on the
+//! disk is reserved before.
 
 mod become_process;
 mod supervise;
 
 use std::ffi::OsString;
-use std::fs::{File, TryLockError};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::durable::{read_json, write_json};
-use super::launch::{By, EXIT, Ended, Exit, Holder, LAUNCH, LOCK, Launch, PROCESS, SHIM};
+use super::durable::{read_json, reserve, write_json, write_reserved};
+use super::launch::{By, EXIT, Ended, Exit, Holder, LAUNCH, LOCK, Launch, PROCESS, SHIM, trouble_line};
 use super::output::Writer;
 use super::process::{Identity, uptime_ms, wall_ms};
 
@@ -39,6 +41,8 @@ pub fn shim_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             complain(&format!("pintle shim: {error}"));
+            // Pintle listens until the process was started.
+            let _alone = writeln!(io::stdout(), "{}", trouble_line(&error));
             ExitCode::FAILURE
         }
     }
@@ -63,14 +67,21 @@ fn run(dir: &Path) -> io::Result<()> {
         .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("no {LAUNCH} in {}", dir.display())))?;
     let me = Identity::of(rustix::process::getpid().as_raw_pid())?;
     write_json(&dir.join(SHIM), &Holder { shim: me.clone(), dir: dir.to_owned() })?;
+    // From here on the end can be written even when the disk is full.
+    reserve(&dir.join(EXIT))?;
+    if launch.retries > 0 {
+        reserve(&dir.join(PROCESS))?;
+    }
     let deadline = launch.deadline_ms.map(|after| uptime_ms().saturating_add(after));
-    let shim = Shim { dir: dir.to_owned(), launch, me, stop, deadline, by: None, output: Writer::open(dir)? };
+    let output = Writer::open(dir)?;
+    let shim = Shim { dir: dir.to_owned(), lock, launch, me, stop, deadline, by: None, output };
     shim.run()
 }
 
 /// A shim that has the lock.
 struct Shim {
     dir: PathBuf,
+    lock: File,
     launch: Launch,
     me: Identity,
     /// Readable when somebody asked for the end.
@@ -100,9 +111,8 @@ impl Shim {
                 self.pause(attempts)?;
             }
         }
-        // Lost output is no reason to lose the result as well.
-        let _lost = self.output.sync();
-        self.write_end(&Ended { exit, by: self.by, attempts, at_ms: wall_ms() })
+        let output_lost = self.output.finish();
+        self.write_end(&Ended { exit, by: self.by, attempts, at_ms: wall_ms(), output_lost })
     }
 
     /// Waits before the next try, unless somebody wants the end.
@@ -130,17 +140,30 @@ impl Shim {
         Ok(())
     }
 
-    /// Writes the end, again and again while the disk is full: the process did run, and nobody else knows how it ended.
+    /// Writes the end. Its room is reserved; where the disk does not take it all the same, again and again: the process did run, and
+    /// nobody else knows how it ended.
     fn write_end(&self, ended: &Ended) -> io::Result<()> {
         let mut writes = 0;
         loop {
-            match write_json(&self.dir.join(EXIT), ended) {
+            self.check_folder()?;
+            match write_reserved(&self.dir.join(EXIT), ended) {
                 Ok(()) => return Ok(()),
                 Err(error) if writes == EXIT_WRITES => return Err(error),
                 Err(error) => complain(&format!("cannot write {EXIT}, trying again: {error}")),
             }
             writes += 1;
             wait(&mut [], Some(uptime_ms() + 1_000))?;
+        }
+    }
+
+    /// Nobody is told of this process in a folder that is another one by now, since somebody removed or replaced its own.
+    fn check_folder(&self) -> io::Result<()> {
+        let identity = |metadata: Metadata| (metadata.dev(), metadata.ino());
+        let there = fs::metadata(self.dir.join(LOCK)).map(identity);
+        match there {
+            Ok(there) if there == identity(self.lock.metadata()?) => Ok(()),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Err(io::Error::other(format!("{} was removed while its process ran", self.dir.display()))),
         }
     }
 }

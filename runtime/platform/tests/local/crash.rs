@@ -152,6 +152,102 @@ async fn a_component_whose_shim_was_killed_is_started_again_by_whoever_wants_it_
     assert_eq!(home.written("runs"), "ran\nran\nran\n");
 }
 
+#[tokio::test]
+async fn a_process_that_a_damaged_file_names_exactly_is_never_signalled() {
+    let home = Home::new();
+    // It leads a session and a group, as a shim and its process do, and has a child in both.
+    let script = "trap 'echo term >> termed' TERM; sleep 1000 & echo $! > child; while :; do wait; done";
+    let folder = tempfile::tempdir().unwrap();
+    let mut foreign = Command::new("setsid").args(["sh", "-c", script]).current_dir(folder.path()).spawn().unwrap();
+    let pid = i32::try_from(foreign.id()).unwrap();
+    let child =
+        until("the child", || fs::read_to_string(folder.path().join("child")).ok()?.trim().parse::<i32>().ok()).await;
+    for id in ["waited-for", "stopped"] {
+        forge(&home.job_dir(id), pid, |_| {});
+        // The lock is there as after the death of a shim.
+        fs::write(home.job_dir(id).join("lock"), "").unwrap();
+    }
+    let waited = within(home.local.wait_job(&home.target, "waited-for")).await;
+    let stopped = within(home.local.stop_job("stop", &home.target, "stopped")).await;
+    let removed = within(home.local.remove("remove", &home.target)).await;
+    let alive = [pid, child].map(is_alive);
+    kill(child);
+    foreign.kill().unwrap();
+    foreign.wait().unwrap();
+    assert_eq!(waited.unwrap().reason, "Lost: its shim was killed while it ran");
+    assert_eq!((stopped, removed), (Ok(()), Ok(())));
+    assert_eq!(alive, [true, true]);
+    assert!(!folder.path().join("termed").exists(), "it was asked to end");
+}
+
+/// The shim that a file of a folder names.
+fn named_shim(dir: &Path) -> i32 {
+    let value: Value = serde_json::from_str(&fs::read_to_string(dir.join("shim.json")).unwrap()).unwrap();
+    value["shim"]["pid"].as_i64().unwrap().try_into().unwrap()
+}
+
+#[tokio::test]
+async fn a_copy_of_a_folder_has_no_shim() {
+    let home = Home::new();
+    home.local.start_job("key", &home.target, "job-1", &sh("echo ran >> runs; sleep 1000")).await.unwrap();
+    until("the Job", || (home.written("runs") == "ran\n").then_some(())).await;
+    let (dir, copy) = (home.job_dir("job-1"), home.job_dir("copy"));
+    assert!(Command::new("cp").arg("-a").args([&dir, &copy]).status().unwrap().success());
+    within(home.local.stop_job("stop", &home.target, "copy")).await.unwrap();
+    assert!(is_alive(named_shim(&dir)));
+    assert_eq!(home.local.job_ended(&home.target, "job-1").await.unwrap(), Some(false));
+    within(home.local.stop_job("stop", &home.target, "job-1")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_component_whose_folder_was_removed_is_replaced_and_never_doubled() {
+    let home = Home::new();
+    let more = json!({"ready": {"file": "ready"}});
+    let wanted = render("1.0.0", vec![process("a", "touch ready; exec sleep 1000", more)]);
+    home.apply(&wanted).await.unwrap();
+    let dir = home.replica_dir("a", 0);
+    let former = named_shim(&dir);
+    fs::remove_dir_all(home.run_dir()).unwrap();
+    home.apply(&wanted).await.unwrap();
+    assert!(!is_alive(former), "the shim of the removed folder is ended");
+    assert_eq!(running(&home.run_dir()), 1);
+    assert!(!dir.join("exit.json").exists(), "the former one wrote its end into a folder of another");
+    fs::remove_dir_all(home.run_dir()).unwrap();
+    within(home.local.remove("remove", &home.target)).await.unwrap();
+    assert_eq!(running(&home.run_dir()), 0);
+}
+
+#[tokio::test]
+async fn a_job_whose_folder_was_removed_is_not_started_a_second_time() {
+    let home = Home::new();
+    let outside = tempfile::tempdir().unwrap();
+    let (runs, go) = (outside.path().join("runs"), outside.path().join("go"));
+    let job = sh(&format!("echo ran >> {}; until [ -e {} ]; do sleep 0.01; done", runs.display(), go.display()));
+    home.local.start_job("key", &home.target, "job-1", &job).await.unwrap();
+    until("the Job", || runs.exists().then_some(())).await;
+    let shim = named_shim(&home.job_dir("job-1"));
+    fs::remove_dir_all(home.run_dir()).unwrap();
+    let error = home.local.start_job("key", &home.target, "job-1", &job).await.unwrap_err();
+    assert!(matches!(&error, PlatformError::Conflict(text) if text.contains(&format!("`kill {shim}`"))), "{error}");
+    fs::write(go, "").unwrap();
+    until("the end of its shim, which has nowhere to write", || (!is_alive(shim)).then_some(())).await;
+    assert_eq!(fs::read_to_string(runs).unwrap(), "ran\n");
+}
+
+#[tokio::test]
+async fn a_file_in_place_of_the_run_folder_needs_a_person_who_is_told_what_to_do() {
+    let home = Home::new();
+    fs::write(home.run_dir(), "").unwrap();
+    let wanted = render("1.0.0", vec![process("a", "exec sleep 1000", json!({}))]);
+    let words = format!("{} has to be a folder: move what is there away", home.run_dir().display());
+    let asks = |error: PlatformError| matches!(&error, PlatformError::Unknown(text) if text.ends_with(&words));
+    assert!(asks(home.apply(&wanted).await.unwrap_err()));
+    assert!(asks(home.local.start_job("key", &home.target, "job-1", &sh("true")).await.unwrap_err()));
+    assert!(asks(home.local.remove("remove", &home.target).await.unwrap_err()));
+    fs::remove_file(home.run_dir()).unwrap();
+    home.apply(&wanted).await.unwrap();
+}
+
 /// Numbers from a seed: splitmix64.
 struct Random(u64);
 

@@ -26,7 +26,10 @@ pub struct Home {
 
 impl Home {
     pub fn new() -> Self {
-        let root = tempfile::tempdir().unwrap();
+        Self::at(tempfile::tempdir().unwrap())
+    }
+
+    pub fn at(root: TempDir) -> Self {
         let mut config = LocalConfig::new(root.path().join("run"), PROBE.into());
         config.retry_wait = Duration::from_millis(1);
         let target = Target {

@@ -2,6 +2,7 @@
 
 mod components;
 mod crash;
+mod full_disk;
 mod harness;
 mod jobs;
 mod readiness;

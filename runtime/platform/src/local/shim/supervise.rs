@@ -8,7 +8,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::process::Signal;
 
 use super::{Shim, wait};
-use crate::local::durable::write_json;
+use crate::local::durable::{rewrite_reserved, write_json};
 use crate::local::kin::{Kin, MARK};
 use crate::local::launch::{Exit, PROCESS, Started};
 use crate::local::process::{Identity, uptime_ms};
@@ -36,7 +36,9 @@ impl Shim {
             .spawn()?;
         let leader = Identity::of(child.id().cast_signed())?;
         let started = Started { process: leader.clone(), up_ms: uptime_ms(), attempt };
-        write_json(&self.dir.join(PROCESS), &started)?;
+        self.check_folder()?;
+        let file = self.dir.join(PROCESS);
+        if attempt == 1 { write_json(&file, &started) } else { rewrite_reserved(&file, &started) }?;
         if let Some(mut gate) = child.stdin.take() {
             // One that was killed at the gate ends by that signal, as it would after it.
             let _ended = gate.write_all(b"\n");
@@ -103,8 +105,7 @@ impl Shim {
             *output = None;
             return Ok(false);
         }
-        // A full disk costs output, not the process.
-        let _lost = self.output.write(&bytes[..len]);
+        self.output.write(&bytes[..len]);
         Ok(true)
     }
 }
