@@ -58,8 +58,9 @@ impl Place {
         Self { path: path.into(), ..self.clone() }
     }
 
+    /// Control characters, which a document may have brought into the words, become spaces: a terminal would obey them.
     pub fn problem(&self, message: impl Into<String>, cure: impl Into<String>) -> Problem {
-        Problem { place: self.clone(), message: message.into(), cure: cure.into() }
+        Problem { place: self.clone(), message: harmless(message.into()), cure: harmless(cure.into()) }
     }
 }
 
@@ -119,6 +120,10 @@ impl From<Problem> for Problems {
     fn from(problem: Problem) -> Self {
         Self { found: vec![problem], left_off: 0 }
     }
+}
+
+fn harmless(text: String) -> String {
+    if text.contains(char::is_control) { text.replace(char::is_control, " ") } else { text }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -194,6 +199,11 @@ mod tests {
         }
         assert!(problems.to_string().ends_with("\nand 3 more problems"), "{problems}");
         assert_eq!(problems.iter().count(), Problems::MAX);
+    }
+
+    #[test]
+    fn a_terminal_is_told_nothing_but_text() {
+        assert!(problem("a.yml", 1, "x", "no \u{1b}[2J\u{85}\r\n name").to_string().contains("x: no  [2J    name\n"));
     }
 
     #[test]

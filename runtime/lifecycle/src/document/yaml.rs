@@ -20,7 +20,7 @@ pub struct Node {
 }
 
 /// Line and column, both from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct At {
     pub line: u32,
     pub column: u32,
@@ -57,6 +57,9 @@ pub struct Fault {
     pub cure: &'static str,
 }
 
+/// What ends a line, as YAML has it; both of them end one line together.
+const BREAKS: [char; 2] = ['\n', '\r'];
+
 /// A list or map that is not closed yet.
 enum Open {
     List(At, Vec<Node>),
@@ -76,26 +79,38 @@ pub fn parse(text: &str) -> Result<Vec<Node>, Fault> {
         });
     }
     if let Some(nul) = text.find('\0') {
-        let before = &text[..nul];
-        let line = before.matches('\n').count() + 1;
-        let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
-        return Err(fault(at(line, column), "the document has a NUL character", "save it as UTF-8 text"));
+        return Err(fault(behind(&text[..nul]), "the document has a NUL character", "save it as UTF-8 text"));
     }
     let mut tree = Tree { documents: Vec::new(), open: Vec::new(), nodes: 0 };
     let mut parser = Parser::new_from_str(text);
+    let end = end(text);
     while let Some(event) = parser.next_event() {
-        let (event, span) = event.map_err(|error| no_yaml(text, &error))?;
-        tree.take(event, position(span.start))?;
+        let (event, span) = event.map_err(|error| no_yaml(text, end, &error))?;
+        tree.take(event, position(span.start).min(end))?;
     }
     Ok(tree.documents)
 }
 
-fn no_yaml(text: &str, error: &ScanError) -> Fault {
-    let start = position(*error.marker());
+/// The end of the last line. What is missing there the parser misses on a line that is not there.
+fn end(text: &str) -> At {
+    // A break at the end begins no line.
+    behind(text.strip_suffix("\r\n").or_else(|| text.strip_suffix(BREAKS)).unwrap_or(text))
+}
+
+/// Where the text goes on behind `before`.
+fn behind(before: &str) -> At {
+    let breaks = before.matches(BREAKS).count() - before.matches("\r\n").count();
+    let last = before.rsplit(BREAKS).next().unwrap_or_default();
+    at(breaks + 1, last.chars().count() + 1)
+}
+
+fn no_yaml(text: &str, end: At, error: &ScanError) -> Fault {
+    let start = position(*error.marker()).min(end);
     if error.info().contains("tab") {
         // The parser names the start of what the tab broke off.
         let indented = |line: &str| line.trim_start_matches(' ').starts_with('\t');
-        let mut lines = text.lines().enumerate().skip(error.marker().line().saturating_sub(1));
+        let text = text.replace("\r\n", "\n");
+        let mut lines = text.split(BREAKS).enumerate().skip(error.marker().line().saturating_sub(1));
         if let Some((place, line)) = lines.find(|(_, line)| indented(line)) {
             let column = line.len() - line.trim_start_matches(' ').len() + 1;
             return fault(at(place + 1, column), "this is no YAML: a tab indents the line", "indent with spaces");
@@ -342,6 +357,11 @@ mod tests {
             ("a: !secret x\n", 1, 4, "the tag `!secret` is not known"),
             ("? [a]\n: 1\n", 1, 3, "cannot be a key"),
             ("a: 1\nb: x\0y\n", 2, 5, "NUL"),
+            ("a: 1\r\nb: 2\rc: 3\nd: x\0y\n", 4, 5, "NUL"),
+            ("a: 1\r\tb: 2\n", 2, 1, "a tab indents the line"),
+            // Nothing is missing behind the last line.
+            ("a: 1\nb: {c", 2, 6, "this is no YAML"),
+            ("a: 1\r\nb: {c\r\n", 2, 6, "this is no YAML"),
         ] {
             let fault = parse(text).unwrap_err();
             assert!(fault.message.contains(message), "{text:?}: {fault:?}");
