@@ -136,7 +136,7 @@ fn node(
     let ending = attempt.finished.as_ref().map(|(_, ending)| ending);
     let mut children = calls::nodes(history, nesting, id, number, attempt);
     if is_last {
-        children.extend(nested(history, nesting, id));
+        children.extend(nested(history, nesting, nesting.inside(id)));
     }
     StepNode {
         id: id.clone(),
@@ -155,9 +155,9 @@ fn node(
     }
 }
 
-/// Nodes of the steps that nest directly in a step or call.
-fn nested(history: &History, nesting: &Nesting, id: &StepId) -> Vec<StepNode> {
-    nesting.inside(id).flat_map(|inner| attempts(history, nesting, inner)).collect()
+/// Nodes of steps that nest directly in a step or call.
+fn nested(history: &History, nesting: &Nesting, steps: &[StepId]) -> Vec<StepNode> {
+    steps.iter().flat_map(|inner| attempts(history, nesting, inner)).collect()
 }
 
 fn waiting_word(history: &History, id: &StepId) -> &'static str {

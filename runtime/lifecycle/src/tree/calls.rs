@@ -38,7 +38,7 @@ pub(super) fn nodes(
             message,
             output,
             notes: made.outcome.iter().filter_map(|outcome| outcome.note.clone()).collect(),
-            children: nested(history, nesting, &id),
+            children: nested(history, nesting, nesting.inside_call(&id)),
             id,
         })
     };
