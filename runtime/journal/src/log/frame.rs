@@ -13,6 +13,9 @@ pub(crate) const FRAME_HEADER: u32 = 12;
 /// The longest record that is stored.
 pub(crate) const MAX_RECORD: usize = 16 << 20;
 
+/// No group has this number or a higher one: more than any log has, and the next number is always one that counts on.
+pub(crate) const MAX_GROUP: u64 = 1 << 62;
+
 pub(crate) const GROUP_MAGIC: [u8; 4] = *b"PGRP";
 
 /// What a group's header says.

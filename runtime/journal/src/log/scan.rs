@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::frame::{Frame, GROUP_HEADER, GROUP_MAGIC, GroupHeader};
+use super::frame::{Frame, GROUP_HEADER, GROUP_MAGIC, GroupHeader, MAX_GROUP};
 use super::position::{Place, Position};
 use super::segment::{SEGMENT_HEADER, SegmentHeader};
 use super::{LogError, io_error, segment};
@@ -100,7 +100,7 @@ impl Scan {
     pub(crate) fn step(&mut self) -> Result<Step<'_>, LogError> {
         let (start, next) = (self.at, self.next);
         let header = GroupHeader::decode(self.bytes(start, GROUP_HEADER as usize)?);
-        let Some(header) = header.filter(|header| header.number == next) else {
+        let Some(header) = header.filter(|header| header.number == next && next < MAX_GROUP) else {
             return self.no_group(start, "there is no group of records");
         };
         let behind = start + GROUP_HEADER;

@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::disk::Disk;
-use super::frame::u32_at;
+use super::frame::{MAX_GROUP, u32_at};
 use super::{FORMAT, LogError, io_error};
 
 /// Bytes of a segment's header.
@@ -96,7 +96,10 @@ impl SegmentHeader {
             first_group: u64::from_le_bytes(first_group),
             previous_end: u32_at(&bytes, 40).unwrap_or_default(),
         };
-        if header.number == number { Ok(header) } else { Err(damaged("has the number of another segment")) }
+        if header.number != number {
+            return Err(damaged("has the number of another segment"));
+        }
+        if header.first_group > MAX_GROUP { Err(damaged("begins with a group that no log has")) } else { Ok(header) }
     }
 }
 
