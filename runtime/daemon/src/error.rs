@@ -125,7 +125,8 @@ impl Error {
                 DriveError::Journal(error) => of_journal(error),
                 _ => Exit::Defect,
             },
-            Self::Sandbox(_) | Self::Signals(_) | Self::Defect(_) => Exit::Defect,
+            Self::Sandbox(_) | Self::Signals(_) => Exit::Machine,
+            Self::Defect(_) => Exit::Defect,
         }
     }
 
@@ -156,9 +157,17 @@ impl Error {
             Self::Open(error) if matches!(**error, pintle_journal::OpenError::Missing { .. }) => {
                 "name the folder of the state with --state or PINTLE_STATE".to_owned()
             }
+            Self::Open(error) => error.cure().unwrap_or_default().to_owned(),
+            Self::Log(error) => error.cure().unwrap_or_default().to_owned(),
             Self::Journal(JournalError::Damaged { .. } | JournalError::Record { .. }) => {
                 "`pintle check-store` says what is damaged".to_owned()
             }
+            Self::Sandbox(SandboxError::Engine(_)) => {
+                "it reserves address space, of which it uses little: raise the limit (`ulimit -v unlimited`), and see that \
+                 vm.overcommit_memory is not 2"
+                    .to_owned()
+            }
+            Self::Sandbox(SandboxError::Ticker(_)) => "raise the limit of processes and threads (`ulimit -u`)".to_owned(),
             Self::Defect(_) => "please report it; nothing that was acknowledged is lost".to_owned(),
             _ => String::new(),
         }

@@ -48,6 +48,7 @@ fn text(report: &CheckReport) -> String {
     for finding in &report.findings {
         let severity = match finding.severity {
             Severity::Note => "note",
+            Severity::Warning => "warning",
             Severity::Damage => "damage",
         };
         lines.push(format!("{severity:<8}  {}", finding.to_string().replace('\n', "\n          ")));

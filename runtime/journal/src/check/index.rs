@@ -40,7 +40,11 @@ pub(super) fn check(dir: &Path, views: &Views<Place>, report: &mut CheckReport) 
         return Ok(());
     }
     let copy = tempfile::tempdir().map_err(io_error("create a folder in", &std::env::temp_dir()))?;
-    copy_tree(&folder, &open::folder(copy.path())).map_err(io_error("copy", &folder))?;
+    if let Err(error) = copy_tree(&folder, &open::folder(copy.path())) {
+        let what = format!("the index cannot be copied, so it was not checked: {error}");
+        report.find(Severity::Note, &folder, None, what, UNUSABLE);
+        return Ok(());
+    }
     let differences = match recovered(dir, copy.path())? {
         Ok(shelf) => match &*read(&shelf) {
             Shelf::Index(index) => open::guarded(|| differences(index, views)),

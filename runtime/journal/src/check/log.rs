@@ -73,7 +73,14 @@ fn segment(
             return Ok(true);
         }
         let here = scan.position();
-        let bad = match scan.step()? {
+        let step = match scan.step() {
+            Ok(step) => step,
+            Err(error) => {
+                report.find_error(error)?;
+                return Ok(false);
+            }
+        };
+        let bad = match step {
             Step::End => return Ok(true),
             Step::Bad(bad) => bad,
             Step::Group(group) => {

@@ -56,15 +56,17 @@ pub struct Finding {
 pub enum Severity {
     /// Nothing is lost, and the next start puts it right by itself.
     Note,
+    /// Nothing is lost, but somebody has to do something before Pintle can write as it should.
+    Warning,
     /// Records cannot be read or do not fit together, or reads of the index are wrong.
     Damage,
 }
 
 impl CheckReport {
-    /// Whether everything that was acknowledged is there, and nobody needs to do anything.
+    /// Whether everything that was acknowledged is there.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        self.findings.iter().all(|finding| finding.severity == Severity::Note)
+        self.findings.iter().all(|finding| finding.severity != Severity::Damage)
     }
 }
 

@@ -3,6 +3,8 @@
 //!
 //! It says where records lie and repeats none of them, so that it stays small and quick beside the log.
 
+#[cfg(test)]
+mod faults;
 pub(crate) mod fold;
 mod keys;
 pub(crate) mod open;

@@ -50,7 +50,7 @@ pub(crate) fn open(store: &Path, id: StoreId) -> Result<Option<(Index, Mark)>, I
     }
     File::create(&opening).map_err(|error| io(&opening, &error))?;
     let index = Index { db: open_sled(&folder.join("sled"))? };
-    let mark = index.mark()?;
+    let mark = guarded(|| index.mark())?;
     if mark.store != id.hex() {
         return Err(IndexError::new("it is of another store"));
     }
@@ -69,8 +69,10 @@ pub(crate) fn create(store: &Path, id: StoreId) -> Result<(Index, Mark), IndexEr
     made.map_err(|error| io(&sled, &error))?;
     let index = Index { db: open_sled(&sled)? };
     let mark = Mark { store: id.hex(), group: 0, at: Position { segment: 0, offset: 0 }, format: 0 };
-    index.db.insert(keys::MARK, mark.bytes())?;
-    index.db.flush()?;
+    guarded(|| {
+        index.db.insert(keys::MARK, mark.bytes())?;
+        Ok(index.db.flush()?)
+    })?;
     for entry in std::fs::read_dir(&sled).map_err(|error| io(&sled, &error))? {
         let path = entry.map_err(|error| io(&sled, &error))?.path();
         if path.is_file() {
@@ -114,6 +116,11 @@ pub(crate) fn condemn(store: &Path, why: &str) {
 /// What `work` returns, or that it panicked.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, IndexError>) -> Result<T, IndexError> {
     // What sled leaves half done is not used again: the caller gives the index up.
+    let work = || {
+        #[cfg(test)]
+        super::faults::strike()?;
+        work()
+    };
     std::panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
         Err(IndexError::new(format!("sled panicked: {}", text.unwrap_or("without words"))))

@@ -4,6 +4,7 @@ use pintle_lifecycle::ids::{ChangeKey, ReleaseKey};
 use pintle_lifecycle::view::{ChangeView, ReleaseView};
 use serde::de::DeserializeOwned;
 
+use super::open::guarded;
 use super::{Index, IndexError, IndexedChange, keys};
 use crate::journal::ChangeQuery;
 use crate::log::position::Place;
@@ -102,7 +103,7 @@ impl Index {
     }
 
     pub(super) fn json<T: DeserializeOwned>(&self, key: &[u8]) -> Result<Option<T>, IndexError> {
-        self.db.get(key)?.map(|value| parse(&value)).transpose()
+        guarded(|| self.db.get(key)?.map(|value| parse(&value)).transpose())
     }
 }
 

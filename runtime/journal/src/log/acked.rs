@@ -1,5 +1,6 @@
 //! How far the log is acknowledged, in a file of its own: a second process reads no further, and a log that ends before it has
-//! lost something. The file is written after each sync and never synced itself, so after a power cut it may tell of less.
+//! lost something. The file is written after each sync and never synced itself, so after a power cut it may tell of less, be
+//! empty, or not be there: then nobody can say whether the log ends too early, which is told.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -24,7 +25,12 @@ pub(crate) struct Acked {
 impl Acked {
     pub(crate) fn open(path: PathBuf) -> Result<Self, LogError> {
         let file = File::options().write(true).create(true).truncate(false).open(&path);
-        Ok(Self { file: file.map_err(io_error("open", &path))?, path, failed: false })
+        let file = file.map_err(io_error("open", &path))?;
+        // Zeros that a power cut left may be more than what is written over them.
+        if file.metadata().map_err(io_error("look at", &path))?.len() > BYTES as u64 {
+            file.set_len(BYTES as u64).map_err(io_error("cut", &path))?;
+        }
+        Ok(Self { file, path, failed: false })
     }
 
     /// Everything before `end` is acknowledged.
@@ -44,10 +50,15 @@ impl Acked {
     }
 }
 
-/// How far the log is acknowledged as far as is known; none where the file is not there or not whole.
+/// What helps where the file makes no sense.
+pub(crate) const CURE: &str = "`pintle export` writes out what the log has; where that is everything, remove the file while no \
+                               Pintle runs: the next start then takes the log as it is";
+
+/// How far the log is acknowledged as far as is known; none where the file is not there, or as empty as a power cut leaves it.
 ///
 /// # Errors
-/// Where it is there and cannot be read.
+/// [`LogError::Damaged`] where it has something else than Pintle writes: the end of the log may be missing, and it does not tell.
+/// And where it is there and cannot be read.
 pub(crate) fn read(path: &Path) -> Result<Option<Position>, LogError> {
     // A write may be seen half done; it takes no time, so the next look sees it whole.
     for _ in 0..100 {
@@ -59,12 +70,16 @@ pub(crate) fn read(path: &Path) -> Result<Option<Position>, LogError> {
         if let Some(position) = decode(&bytes) {
             return Ok(Some(position));
         }
-        if bytes.len() != BYTES {
+        if bytes.iter().all(|byte| *byte == 0) {
             return Ok(None);
+        }
+        if bytes.len() != BYTES {
+            break;
         }
         std::thread::yield_now();
     }
-    Ok(None)
+    let problem = "the file makes no sense, so nobody can say whether the end of the log is missing".to_owned();
+    Err(LogError::Damaged { path: path.to_owned(), offset: 0, problem })
 }
 
 fn decode(bytes: &[u8]) -> Option<Position> {

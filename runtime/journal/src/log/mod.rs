@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pintle_lifecycle::record::RecordError;
+use rustix::io::Errno;
 
 use crate::journal::JournalError;
 
@@ -70,10 +71,12 @@ impl LogError {
         }
     }
 
-    /// What helps where the content of a file is wrong; none where it could not be read at all.
-    pub(crate) fn cure(&self) -> Option<&'static str> {
+    /// What helps; none where the error itself says all there is to say.
+    #[must_use]
+    pub fn cure(&self) -> Option<&'static str> {
         match self {
-            Self::Io { .. } => None,
+            Self::Io { source, .. } => of_disk(source),
+            Self::Damaged { path, .. } if path.file_name().is_some_and(|name| name == "acked") => Some(acked::CURE),
             Self::Newer { .. } | Self::Record { source: RecordError::Newer { .. }, .. } => {
                 Some("use the Pintle that wrote it, or a later one")
             }
@@ -93,7 +96,32 @@ impl LogError {
             line.push_str(&error.to_string());
             cause = error.source();
         }
+        if let (Self::Io { .. }, Some(cure)) = (self, self.cure()) {
+            line.push_str("; ");
+            line.push_str(cure);
+        }
         line
+    }
+}
+
+/// What helps where a disk or its file system fails.
+fn of_disk(error: &io::Error) -> Option<&'static str> {
+    match (error.kind(), Errno::from_io_error(error)) {
+        (io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded, _) => {
+            Some("free some space there, then start Pintle again: what was acknowledged is safe")
+        }
+        (io::ErrorKind::ReadOnlyFilesystem, _) => Some(
+            "mount the file system for writing, then start Pintle again; after an error of the disk the kernel makes it read-only by \
+             itself, and `dmesg` says so",
+        ),
+        (io::ErrorKind::PermissionDenied, _) => {
+            Some("run Pintle as the owner of the store, or give its owner the permissions on the folder back")
+        }
+        (_, Some(Errno::IO)) => Some(
+            "the disk fails: `dmesg` says more; save a copy of the store, and start Pintle again on a sound disk: it says whether \
+             something is missing",
+        ),
+        _ => None,
     }
 }
 

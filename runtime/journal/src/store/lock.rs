@@ -33,7 +33,8 @@ pub struct Holder {
     pub since: u64,
 }
 
-fn file(store: &Path) -> PathBuf {
+/// The file that is locked.
+pub(crate) fn file(store: &Path) -> PathBuf {
     store.join("lock")
 }
 

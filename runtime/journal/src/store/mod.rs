@@ -15,7 +15,7 @@ pub(crate) mod shelf;
 mod writer;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, RwLock};
 use std::thread::JoinHandle;
 
@@ -59,7 +59,7 @@ struct Shared {
     room: Room,
     /// Why nothing can be written any more.
     trouble: OnceLock<String>,
-    index_failed: AtomicBool,
+    index_failure: OnceLock<IndexError>,
     /// Items of the queue, counted from the start, whose records reads can see.
     settled: AtomicU64,
     _lock: StoreLock,
@@ -217,20 +217,20 @@ impl Shared {
 
     /// From now on the index is not used; the next start makes a new one.
     fn fail_index(&self, error: &IndexError) {
-        if !self.index_failed.swap(true, Ordering::AcqRel) {
+        if self.index_failure.set(error.clone()).is_ok() {
             condemn(&self.dir, &error.to_string());
         }
         self.fail(&JournalError::from(error.clone()).to_string());
     }
 
     fn index_failed(&self) -> bool {
-        self.index_failed.load(Ordering::Acquire)
+        self.index_failure.get().is_some()
     }
 
     /// Looks at the views.
     fn look<T>(&self, look: impl FnOnce(&Shelf) -> Result<T, IndexError>) -> Result<T, JournalError> {
-        if self.index_failed() {
-            return Err(IndexError::new("it failed before").into());
+        if let Some(error) = self.index_failure.get() {
+            return Err(error.clone().into());
         }
         look(&read(&self.shelf)).map_err(|error| {
             self.fail_index(&error);

@@ -1,15 +1,15 @@
 //! Opening a store: lock, room, log, index, replay, in this order.
 
-use std::fs::DirBuilder;
-use std::io::ErrorKind;
+use std::fs::{DirBuilder, File};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use super::intake::Intake;
 use super::lock::StoreLock;
-use super::options::{IndexState, OpenError, OpenReport, StoreOptions};
+use super::options::{Acknowledge, IndexState, OpenError, OpenReport, StoreOptions};
 use super::queue::Queue;
 use super::replay::{Recovered, recover};
 use super::room::Room;
@@ -22,7 +22,25 @@ use crate::log::places::Places;
 use crate::log::segment::{self, sync_dir};
 use crate::log::{LogError, io_error};
 
+/// The negative control of power cuts: does all but sync.
+struct Unsynced(Arc<dyn Disk>);
+
+impl Disk for Unsynced {
+    fn write(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.0.write(file, bytes, offset)
+    }
+
+    fn sync(&self, _: &File) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn allocate(&self, file: &File, offset: u64, len: u64) -> io::Result<()> {
+        self.0.allocate(file, offset, len)
+    }
+}
+
 pub(super) fn open(dir: &Path, options: &StoreOptions, disk: Arc<dyn Disk>) -> Result<Store, OpenError> {
+    let disk = if options.acknowledge == Acknowledge::WithoutSync { Arc::new(Unsynced(disk)) } else { disk };
     let lock = prepare(dir, options).map_err(|error| not_writable(dir, error))?;
     let layout = Layout {
         dir: dir.join("log"),
@@ -31,8 +49,8 @@ pub(super) fn open(dir: &Path, options: &StoreOptions, disk: Arc<dyn Disk>) -> R
         ballast: dir.join("ballast"),
         disk,
     };
-    let room = Room::new(dir, options.watermark_bytes);
-    let ballast_released = room.trim(&layout.ballast, options.ballast_bytes);
+    let room = Room::new(dir, options.watermark_bytes, &layout.ballast, options.ballast_bytes);
+    let ballast_released = room.trim();
     let acked = acked::read(&dir.join("acked"))?;
     let recovered = recover(dir, options.index_from_bytes, acked)?;
     let log = match &recovered.end {
@@ -41,7 +59,9 @@ pub(super) fn open(dir: &Path, options: &StoreOptions, disk: Arc<dyn Disk>) -> R
     };
     let Recovered { end, intake, index, replayed } = recovered;
     let intake = intake.unwrap_or_else(|| Intake::in_memory(dir, log.store(), options.index_from_bytes));
-    let report = OpenReport { index, replayed, torn: end.and_then(|end| end.torn), ballast_released };
+    let acked_missing = acked.is_none() && end.as_ref().is_some_and(|end| end.next_group > 1);
+    let torn = end.and_then(|end| end.torn);
+    let report = OpenReport { index, replayed, torn, acked_missing, ballast_released };
     say(dir, &report);
     start(dir, options, lock, room, log, intake, report)
 }
@@ -65,7 +85,7 @@ fn start(
         places: Places::new(&dir.join("log")),
         room,
         trouble: OnceLock::new(),
-        index_failed: AtomicBool::new(false),
+        index_failure: OnceLock::new(),
         settled: AtomicU64::new(0),
         _lock: lock,
     });
@@ -107,6 +127,13 @@ fn say(dir: &Path, report: &OpenReport) {
         tracing::warn!(
             %segment, offset = torn.offset, bytes = torn.bytes, problem,
             "the last process died while it wrote: the torn end of the log is cut off; nothing in it was acknowledged"
+        );
+    }
+    if report.acked_missing {
+        tracing::warn!(
+            %dir,
+            "the file `acked` of the store is missing or empty, as after a power cut: whether records at the end of the log are \
+             missing cannot be told; those that are there are whole"
         );
     }
     match &report.index {

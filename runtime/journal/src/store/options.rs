@@ -35,6 +35,8 @@ pub enum Acknowledge {
     /// Before they are written, one group late: loses records at every crash. The negative control of crash tests, which must
     /// find the loss.
     BeforeWrite,
+    /// When they are written and not yet synced: loses records when the power goes. The negative control of power cuts.
+    WithoutSync,
 }
 
 impl Default for StoreOptions {
@@ -61,6 +63,8 @@ pub struct OpenReport {
     /// What the end of the last process left half written: cut off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub torn: Option<TornTail>,
+    /// Whether the log has records and nothing says how far it was acknowledged: nobody can say whether its end is missing.
+    pub acked_missing: bool,
     /// Whether the ballast was given up because the disk is full.
     pub ballast_released: bool,
 }
@@ -105,4 +109,15 @@ pub enum OpenError {
     Log(#[from] LogError),
     #[error("the index of the store cannot be made; its records are safe in the log: see whether the disk is full")]
     Index(#[from] IndexError),
+}
+
+impl OpenError {
+    /// What helps, where the error does not say it itself.
+    #[must_use]
+    pub fn cure(&self) -> Option<&'static str> {
+        match self {
+            Self::Log(error) => error.cure(),
+            _ => None,
+        }
+    }
 }

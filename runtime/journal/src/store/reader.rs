@@ -1,6 +1,7 @@
 //! Reading a store that another process may be writing: walks through the log as far as it is acknowledged, without the lock and
 //! without the index.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,7 +17,7 @@ use crate::log::places::Places;
 use crate::log::position::{Place, Position};
 use crate::log::recover::{Limits, go_on, gone};
 use crate::log::scan::{Group, Scan};
-use crate::log::{LogError, acked, segment};
+use crate::log::{LogError, acked, io_error, segment};
 use crate::views::{Views, state_value};
 
 const READ_ONLY: &str = "it is open for reading only";
@@ -99,9 +100,7 @@ impl Tail {
     /// # Errors
     /// [`OpenError::Missing`] where there is no store.
     pub(crate) fn new(dir: &Path) -> Result<Self, OpenError> {
-        if !dir.join("log").is_dir() {
-            return Err(OpenError::Missing { dir: dir.to_owned() });
-        }
+        must_be_there(dir)?;
         Ok(Self { dir: dir.to_owned(), scan: None })
     }
 
@@ -114,7 +113,7 @@ impl Tail {
         mut visit: impl FnMut(&Group<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
         let log = self.dir.join("log");
-        let limits = readable(&self.dir)?;
+        let (limits, problem) = readable(&self.dir)?;
         let Some(first) = segment::list(&log)?.first().copied() else {
             return gone(&log, limits.at_least).map_or(Ok(()), |error| Err(error.into()));
         };
@@ -125,20 +124,41 @@ impl Tail {
         scan.forget();
         let went_on = go_on(&log, &mut scan, limits, &mut visit);
         self.scan = Some(scan);
-        went_on.map(drop)
+        went_on?;
+        problem.map_or(Ok(()), |problem| Err(problem.into()))
     }
 }
 
-/// How far the log of the store in `dir` may be read.
+/// Says where there is no store, or where it cannot be told whether there is one.
+///
+/// # Errors
+/// [`OpenError::Missing`], or why the folder cannot be looked into.
+pub(crate) fn must_be_there(dir: &Path) -> Result<(), OpenError> {
+    let log = dir.join("log");
+    match log.metadata() {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Err(io_error("look at", &log)(error).into())
+        }
+        _ => Err(OpenError::Missing { dir: dir.to_owned() }),
+    }
+}
+
+/// How far the log of the store in `dir` may be read, and what is to be said after that.
 ///
 /// # Errors
 /// Where the lock or the file `acked` cannot be read.
-pub(crate) fn readable(dir: &Path) -> Result<Limits, LogError> {
+fn readable(dir: &Path) -> Result<(Limits, Option<LogError>), LogError> {
     let held = lock::holder(dir)?.is_some();
-    let acked = acked::read(&dir.join("acked"))?;
+    let (acked, problem) = match acked::read(&dir.join("acked")) {
+        Ok(acked) => (acked, None),
+        // Whoever has nothing but the log gets all of it first.
+        Err(error @ LogError::Damaged { .. }) => (None, Some(error)),
+        Err(error) => return Err(error),
+    };
     // Where nobody writes, everything that is whole counts: the next start will say so too.
     let at_most = held.then(|| acked.unwrap_or(Position { segment: 0, offset: 0 }));
-    Ok(Limits { at_least: acked, at_most })
+    Ok((Limits { at_least: acked, at_most }, problem))
 }
 
 #[async_trait]

@@ -4,48 +4,61 @@
 use std::fs::File;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::FallocateFlags;
 
 use crate::journal::JournalError;
 
-/// Free space of the file system of a store.
+/// Free space of the file system of a store, and the reserve in it.
 #[derive(Debug)]
 pub(crate) struct Room {
     dir: PathBuf,
     watermark: u64,
+    ballast: PathBuf,
+    /// 0: there is none.
+    ballast_bytes: u64,
+    /// It could not be made, so that is not tried again and again.
+    no_ballast: AtomicBool,
 }
 
 impl Room {
-    pub(crate) fn new(dir: &Path, watermark: u64) -> Self {
-        Self { dir: dir.to_owned(), watermark }
+    pub(crate) fn new(dir: &Path, watermark: u64, ballast: &Path, ballast_bytes: u64) -> Self {
+        let (dir, ballast, no_ballast) = (dir.to_owned(), ballast.to_owned(), AtomicBool::new(false));
+        Self { dir, watermark, ballast, ballast_bytes, no_ballast }
     }
 
-    /// Whether a new change may open.
+    /// Whether a new change may open. Makes a ballast again that was given up, where there is room for both.
     ///
     /// # Errors
     /// [`JournalError::NoRoom`] where less than the watermark is free.
     pub(crate) fn check(&self) -> Result<(), JournalError> {
-        match free(&self.dir) {
-            Some(free) if free < self.watermark => {
-                Err(JournalError::NoRoom { dir: self.dir.display().to_string(), free, wanted: self.watermark })
-            }
-            // A file system that does not tell is taken to have room: writes will say so if it has none.
-            _ => Ok(()),
+        // A file system that does not tell is taken to have room: writes will say so if it has none.
+        let Some(free) = free(&self.dir) else { return Ok(()) };
+        if free < self.watermark {
+            return Err(JournalError::NoRoom { dir: self.dir.display().to_string(), free, wanted: self.watermark });
         }
+        self.make_ballast(free);
+        Ok(())
     }
 
-    /// Gives the ballast up where the disk is full, and makes it again where there is room. Says whether it was given up.
-    pub(crate) fn trim(&self, ballast: &Path, bytes: u64) -> bool {
+    /// Gives the ballast up where the disk is full, and makes it where there is room. Says whether it was given up.
+    pub(crate) fn trim(&self) -> bool {
         let Some(free) = free(&self.dir) else { return false };
-        if free < bytes && ballast.exists() {
+        if free < self.ballast_bytes && self.ballast.exists() {
             tracing::warn!(free, dir = %self.dir.display(), "the disk is full; the ballast of the store is given up");
-            return std::fs::remove_file(ballast).is_ok();
+            return std::fs::remove_file(&self.ballast).is_ok();
         }
-        if bytes > 0 && free > self.watermark.saturating_add(bytes) && !ballast.exists() {
-            make(ballast, bytes);
-        }
+        self.make_ballast(free);
         false
+    }
+
+    fn make_ballast(&self, free: u64) {
+        let is_wanted = self.ballast_bytes > 0 && free > self.watermark.saturating_add(self.ballast_bytes);
+        if is_wanted && !self.no_ballast.load(Ordering::Relaxed) && !self.ballast.exists() {
+            let made = make(&self.ballast, self.ballast_bytes);
+            self.no_ballast.store(!made, Ordering::Relaxed);
+        }
     }
 }
 
@@ -55,12 +68,13 @@ fn free(dir: &Path) -> Option<u64> {
     Some(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
-fn make(ballast: &Path, bytes: u64) {
+fn make(ballast: &Path, bytes: u64) -> bool {
     let file = File::options().write(true).create(true).truncate(false).mode(0o600).open(ballast);
     let made = file.and_then(|file| Ok(rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes)?));
-    if let Err(error) = made {
+    if let Err(error) = &made {
         // A store without a reserve still works.
         tracing::debug!(%error, "no ballast");
         drop(std::fs::remove_file(ballast));
     }
+    made.is_ok()
 }

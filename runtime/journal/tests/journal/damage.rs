@@ -11,7 +11,7 @@ use pintle_journal::{LogError, OpenError, Store, StoreOptions, export};
 use pintle_lifecycle::record::Record;
 use tempfile::TempDir;
 
-use crate::dice::Dice;
+use crate::dice::{Dice, rounds};
 use crate::sample::Change;
 use crate::store::{history, options};
 
@@ -170,6 +170,58 @@ async fn an_end_that_was_acknowledged_is_no_torn_end() {
 }
 
 #[tokio::test]
+async fn without_the_file_acked_nobody_can_say_whether_the_end_is_missing_and_that_is_said() {
+    let dir = filled(&options(false)).await;
+    let (acked, all) = (dir.path().join("acked"), history().into_iter().flatten().count());
+    // What a power cut leaves of a file that is never synced.
+    for left in [None, Some(0), Some(16), Some(4_096)] {
+        match left {
+            None => fs::remove_file(&acked).unwrap(),
+            Some(zeros) => fs::write(&acked, vec![0; zeros]).unwrap(),
+        }
+        let report = check_store(dir.path()).unwrap();
+        assert_finds(&report, Severity::Note, "missing or empty");
+        assert!(report.is_sound() && report.findings.len() == 1, "{:#?}", report.findings);
+        assert_eq!((exported(dir.path()).0.len(), exported(dir.path()).1), (all, true));
+        let store = Store::open(dir.path(), &options(false)).unwrap();
+        assert!(store.report().acked_missing);
+        drop(store);
+        assert!(check_store(dir.path()).unwrap().findings.is_empty(), "the start has written it");
+        assert!(!Store::open(dir.path(), &options(false)).unwrap().report().acked_missing);
+    }
+    let new = TempDir::new().unwrap();
+    assert!(!Store::open(new.path(), &options(false)).unwrap().report().acked_missing, "a new store misses nothing");
+}
+
+#[tokio::test]
+async fn a_file_acked_that_makes_no_sense_is_damage_with_a_cure() {
+    let dir = filled(&options(false)).await;
+    let (path, all) = (dir.path().join("acked"), history().into_iter().flatten().count());
+    let sound = fs::read(&path).unwrap();
+    let flipped = (0..sound.len()).map(|place| {
+        let mut bytes = sound.clone();
+        bytes[place] ^= 1 << (place % 8);
+        bytes
+    });
+    for garbage in flipped.chain([b"x".to_vec(), sound[..15].to_vec(), [sound.as_slice(), b"x"].concat()]) {
+        fs::write(&path, &garbage).unwrap();
+        let error = Store::open(dir.path(), &options(false)).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("acked") && text.contains("makes no sense") && text.contains("check-store"), "{text}");
+        assert!(error.cure().unwrap().contains("pintle export"), "{:?}", error.cure());
+        assert_eq!(fs::read(&path).unwrap(), garbage, "it is left as it is");
+        let report = check_store(dir.path()).unwrap();
+        assert_finds(&report, Severity::Damage, "makes no sense");
+        assert_eq!(report.records, all as u64, "the check goes on behind it");
+        assert!(Store::open_for_reading(dir.path()).is_err());
+        // The cure: all that there is can be had, and then the file may go.
+        assert_eq!((exported(dir.path()).0.len(), exported(dir.path()).1), (all, false));
+    }
+    fs::remove_file(&path).unwrap();
+    assert!(Store::open(dir.path(), &options(false)).unwrap().report().acked_missing);
+}
+
+#[tokio::test]
 async fn a_log_that_is_gone_as_a_whole_is_damage_for_whoever_opens_reads_or_checks_it() {
     let dir = filled(&options(false)).await;
     for number in 1..=segments(dir.path()) {
@@ -188,7 +240,7 @@ async fn a_flipped_byte_is_found_wherever_it_is() {
     let truth: Vec<Record> = history().into_iter().flatten().collect();
     let segments = segments(dir.path());
     assert!(segments > 3, "{segments} segments");
-    for round in 0..150 {
+    for round in 0..rounds(150) {
         let path = segment(dir.path(), u32::try_from(dice.below(u64::from(segments))).unwrap() + 1);
         let sound = fs::read(&path).unwrap();
         // Bytes that are not checked: what the last segment holds ready, and the unused part of a header.

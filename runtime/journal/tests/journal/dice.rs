@@ -2,6 +2,11 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+/// How often a test tries what it cannot try everywhere: `PINTLE_ROUNDS`, or else so often.
+pub fn rounds(default: u64) -> u64 {
+    std::env::var("PINTLE_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(default)
+}
+
 /// Random numbers that follow from a seed.
 pub struct Dice(u64);
 

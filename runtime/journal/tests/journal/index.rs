@@ -8,7 +8,7 @@ use pintle_journal::journal::{ChangeQuery, Journal};
 use pintle_journal::{IndexState, MemoryJournal, Store};
 use tempfile::TempDir;
 
-use crate::dice::Dice;
+use crate::dice::{Dice, rounds};
 use crate::sample::Change;
 use crate::store::{everything, history, options};
 
@@ -132,8 +132,10 @@ async fn a_snapshot_that_was_never_finished_does_no_harm() {
 async fn garbage_in_the_index_never_changes_what_is_read() {
     let mut dice = Dice::new("garbage in the index");
     let expected = truth().await;
-    for round in 0..12 {
-        let dir = filled().await;
+    let sound = filled().await;
+    for round in 0..rounds(40) {
+        let dir = TempDir::new().unwrap();
+        copy(sound.path(), dir.path());
         let files: Vec<_> =
             fs::read_dir(index(&dir).join("sled")).unwrap().map(|entry| entry.unwrap().path()).collect();
         let mut files: Vec<_> = files.into_iter().filter(|path| path.is_file()).collect();
@@ -141,12 +143,13 @@ async fn garbage_in_the_index_never_changes_what_is_read() {
         let path = &files[usize::try_from(dice.below(files.len() as u64)).unwrap()];
         let mut bytes = fs::read(path).unwrap();
         let used = bytes.iter().rposition(|byte| *byte != 0).map_or(1, |last| last + 1) as u64;
-        match round % 3 {
+        let place = usize::try_from(dice.below(used)).unwrap();
+        match round % 8 {
             0 => bytes.fill(0xa5),
-            1 => bytes.truncate(usize::try_from(dice.below(used)).unwrap()),
-            _ => bytes[usize::try_from(dice.below(used)).unwrap()] ^= 0x10,
+            1 => bytes.truncate(place),
+            _ => bytes[place] ^= 1 << dice.below(8),
         }
-        println!("round {round}: {}", path.display());
+        println!("round {round}: byte {place} of {}", path.display());
         fs::write(path, bytes).unwrap();
         check_store(dir.path()).unwrap();
         let store = Store::open(dir.path(), &options(true)).unwrap();
