@@ -107,6 +107,14 @@ impl Sandbox {
         })))
     }
 
+    /// Checks what can be told of a module before it is compiled.
+    ///
+    /// # Errors
+    /// [`AdmissionError`] says what is wrong with it and what to do.
+    pub async fn check(&self, bytes: &[u8]) -> Result<(), AdmissionError> {
+        self.0.check(bytes.into()).await.map(drop)
+    }
+
     /// Checks, compiles and keeps a module.
     ///
     /// # Errors
