@@ -15,6 +15,7 @@ use pintle_lifecycle::document::release::at_version;
 use pintle_lifecycle::ids::ReleaseKey;
 use pintle_lifecycle::plan::Plan;
 use pintle_lifecycle::planning::{Folders, Module, PlanInput, Planned, plan};
+use pintle_sandbox::Sandbox;
 
 use self::documents::Documents;
 use self::known::Known;
@@ -61,18 +62,58 @@ impl Request {
     }
 
     /// Whether actions have to be looked at.
-    #[must_use]
-    pub fn has_modules(&self) -> bool {
+    fn has_modules(&self) -> bool {
         self.driver().is_some_and(|driver| !driver.modules.is_empty())
     }
 
-    /// Lets a sandbox look at the modules of the actions. What it refuses is told when the request is planned.
-    pub async fn admit(&mut self, sandbox: &pintle_sandbox::Sandbox, keep: Keep) {
+    /// Lets a sandbox look at the modules of the actions, if there are any. What it refuses is told when the request is planned.
+    ///
+    /// # Errors
+    /// Where this machine has no room for a sandbox. What is wrong with the documents is told instead, as far as it can be without
+    /// one: it is what the author can mend.
+    pub async fn admit(
+        &mut self,
+        sandbox: impl FnOnce() -> Result<Sandbox, Error>,
+        keep: Keep,
+        journal: &dyn Journal,
+    ) -> Result<(), Error> {
+        if !self.has_modules() {
+            return Ok(());
+        }
+        let looked = match sandbox() {
+            Ok(sandbox) => self.look(&sandbox, keep).await,
+            Err(error) => Err(error),
+        };
+        match looked {
+            Ok(modules) => {
+                self.modules = modules;
+                Ok(())
+            }
+            Err(error) => {
+                self.modules = self.assumed();
+                self.plan(journal).await?;
+                Err(error)
+            }
+        }
+    }
+
+    async fn look(&self, sandbox: &Sandbox, keep: Keep) -> Result<BTreeMap<String, Result<Module, String>>, Error> {
         let mut modules = BTreeMap::new();
         for (file, bytes) in self.driver().into_iter().flat_map(|driver| &driver.modules) {
-            modules.insert(file.clone(), modules::admit(sandbox, bytes, keep).await);
+            modules.insert(file.clone(), modules::admit(sandbox, bytes, keep).await?);
         }
-        self.modules = modules;
+        Ok(modules)
+    }
+
+    /// The modules as if each had what the documents want of it.
+    fn assumed(&self) -> BTreeMap<String, Result<Module, String>> {
+        let Some(driver) = self.driver() else { return BTreeMap::new() };
+        let wanted = |file: &String| {
+            let locations = driver.document.spec.actions.iter().map(|action| &action.location);
+            locations.filter(|location| location.file == *file).map(|location| location.export.clone()).collect()
+        };
+        let module = |file: &String| Module { digest: String::new(), wit: String::new(), actions: wanted(file) };
+        driver.modules.keys().map(|file| (file.clone(), Ok(module(file)))).collect()
     }
 
     /// Plans the change that leads from what `journal` knows of the release to its document.

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use pintle_lifecycle::history::StepHistory;
 use pintle_lifecycle::record::StepKind;
 use pintle_lifecycle::view::ReleaseView;
+use pintle_platform::PlatformError;
 
 use crate::embedded::Pintle;
 use crate::error::Error;
@@ -26,8 +27,13 @@ pub async fn restore(pintle: &Pintle, view: &ReleaseView) -> Result<Vec<String>,
     let platform = pintle.platform()?;
     let mut missing = Vec::new();
     for component in plan.components.iter().filter(|component| !view.stopped.contains_key(&component.name)) {
-        let status = platform.status(&plan.target, &component.workload).await.map_err(failed)?;
-        if status.running < status.desired {
+        let is_there = match platform.status(&plan.target, &component.workload).await {
+            Ok(status) => status.running >= status.desired,
+            // The platform has lost even that it was applied: somebody removed its folder.
+            Err(PlatformError::NotFound(_)) => false,
+            Err(error) => return Err(failed(error)),
+        };
+        if !is_there {
             missing.push(component.name.clone());
         }
     }

@@ -40,6 +40,14 @@ impl StateDir {
         &self.0
     }
 
+    /// Bytes that may still be written to its file system; none where that does not tell.
+    #[must_use]
+    pub fn free(&self) -> Option<u64> {
+        let there = self.0.ancestors().find(|path| path.exists())?;
+        let stat = rustix::fs::statvfs(there).ok()?;
+        Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
+
     /// Modules by their sha256.
     #[must_use]
     pub fn modules(&self) -> PathBuf {

@@ -18,11 +18,13 @@ pub enum Exit {
     Detached = 7,
     /// `EX_SOFTWARE` of sysexits.h.
     Defect = 70,
+    /// `EX_OSERR`.
+    Machine = 71,
 }
 
 impl Exit {
     /// All codes, in the order of their numbers.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Ok,
         Self::ChangeFailed,
         Self::Invalid,
@@ -32,6 +34,7 @@ impl Exit {
         Self::NotFound,
         Self::Detached,
         Self::Defect,
+        Self::Machine,
     ];
 
     #[must_use]
@@ -52,6 +55,7 @@ impl Exit {
             Self::NotFound => "no such release or change",
             Self::Detached => "detached before the end; the next `pintle up` goes on",
             Self::Defect => "a defect of Pintle",
+            Self::Machine => "this machine refuses what Pintle needs: address space, threads, signals",
         }
     }
 

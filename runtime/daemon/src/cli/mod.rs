@@ -115,7 +115,13 @@ pub fn main_weakened(weakening: Weakening) -> ExitCode {
     let ran = std::panic::catch_unwind(AssertUnwindSafe(|| run(verb, &global, stderr)));
     match ran {
         Ok(Ok(exit)) => exit.into(),
-        Ok(Err(error)) => report::report(&error, stderr).into(),
+        Ok(Err(error)) => {
+            let exit = report::report(&error, stderr);
+            if exit == Exit::Store {
+                report::full_disk(&global, stderr);
+            }
+            exit.into()
+        }
         // The hook has said it.
         Err(_) => Exit::Defect.into(),
     }

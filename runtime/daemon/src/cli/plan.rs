@@ -46,10 +46,11 @@ impl Plan {
     pub async fn run(self, global: &Global) -> Result<Exit, Error> {
         let state = global.state()?;
         let mut request = Request::of_file(&self.file, &global.tenant);
-        if request.has_modules() {
-            request.admit(Looking::with(&state)?.sandbox(), Keep::No).await;
-        }
         let journal = reading::open(&state)?;
+        // What it keeps for a while goes with it.
+        let mut looking = None;
+        let sandbox = || Ok(looking.insert(Looking::with(&state)?).sandbox().clone());
+        request.admit(sandbox, Keep::No, &*journal).await?;
         match (request.plan(&*journal).await?, self.output) {
             (Planned::Change(plan), Form::Text) => print(&text(&plan)),
             (Planned::Change(plan), Form::Json) => {

@@ -6,6 +6,7 @@ use std::io::Write as _;
 use pintle_lifecycle::document::{Problem, Problems};
 
 use super::exit::Exit;
+use super::global::Global;
 use super::paint::{Paint, Tone};
 use crate::error::Error;
 
@@ -14,6 +15,21 @@ pub fn report(error: &Error, paint: Paint) -> Exit {
     // Nobody hears it: the exit code still tells.
     drop(std::io::stderr().write_all(text(error, paint).as_bytes()));
     error.exit()
+}
+
+/// With less than this free, in bytes, a store cannot go on: its log takes its place in pieces of so many.
+const FULL: u64 = 4 << 20;
+
+/// Says how much is free and what helps, after an error of the store that may come of a full disk.
+pub fn full_disk(global: &Global, paint: Paint) {
+    let Ok(state) = global.state() else { return };
+    if let Some(free) = state.free().filter(|free| *free < FULL) {
+        let folder = state.path().display();
+        let cure = format!(
+            "the disk is full, {free} bytes are free in {folder}: free some space, then `pintle up` goes on with what is open"
+        );
+        drop(std::io::stderr().write_all(help(&cure, paint).as_bytes()));
+    }
 }
 
 /// Lets a panic be told as what it is, a defect, without a backtrace.
@@ -59,8 +75,12 @@ fn documents(problems: &Problems, paint: Paint) -> String {
 fn block(what: &str, at: Option<&str>, cure: &str, paint: Paint) -> String {
     let mut lines = vec![format!("{} {what}\n", paint.paint(Tone::Bad, "error:"))];
     lines.extend(at.map(|at| format!("  {} {at}\n", paint.paint(Tone::Faint, "at"))));
-    lines.extend(cure.lines().map(|line| format!("  {} {line}\n", paint.paint(Tone::Strong, "help:"))));
+    lines.push(help(cure, paint));
     lines.concat()
+}
+
+fn help(cure: &str, paint: Paint) -> String {
+    cure.lines().map(|line| format!("  {} {line}\n", paint.paint(Tone::Strong, "help:"))).collect()
 }
 
 #[cfg(test)]

@@ -39,9 +39,7 @@ impl Up {
         };
         let mut request = Request::of_file(&file, &global.tenant);
         let mut session = Session::open(global, self.following)?;
-        if request.has_modules() {
-            request.admit(session.pintle.sandbox()?, Keep::Yes).await;
-        }
+        request.admit(|| session.pintle.sandbox().cloned(), Keep::Yes, session.pintle.journal()).await?;
         carry_out(&mut session, Wanted::Document(Box::new(request))).await
     }
 }

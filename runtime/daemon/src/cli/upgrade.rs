@@ -31,9 +31,7 @@ impl Upgrade {
         let view = lookup::live_release(session.pintle.journal(), &release).await?;
         let last = last_plan(session.pintle.journal(), &view).await?;
         let mut request = Request::at_version(&last, &self.to);
-        if request.has_modules() {
-            request.admit(session.pintle.sandbox()?, Keep::Yes).await;
-        }
+        request.admit(|| session.pintle.sandbox().cloned(), Keep::Yes, session.pintle.journal()).await?;
         carry_out(&mut session, Wanted::Document(Box::new(request))).await
     }
 }

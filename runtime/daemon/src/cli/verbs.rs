@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pintle_journal::change_log::ChangeLog;
 use pintle_lifecycle::ending::ChangeState;
+use pintle_lifecycle::ids::ChangeKey;
 use pintle_lifecycle::record::Verb;
 use pintle_lifecycle::view::ChangeView;
 
@@ -42,7 +43,11 @@ pub struct Cancel {
 impl Retry {
     pub async fn run(self, global: &Global) -> Result<Exit, Error> {
         let mut session = Session::open(global, self.following)?;
-        let log = ask(global, &session, &self.change, Verb::Retry).await?;
+        let change = allowed(global, &session, &self.change, Verb::Retry).await?;
+        if !session.detach() && bring_back(&mut session, &change).await? == Exit::Detached {
+            return Ok(Exit::Detached);
+        }
+        let log = ask(&session, &change, Verb::Retry).await?;
         begin(&mut session, log).await
     }
 }
@@ -50,7 +55,8 @@ impl Retry {
 impl Cancel {
     pub async fn run(self, global: &Global) -> Result<Exit, Error> {
         let mut session = Session::open(global, Following { detach: false, on_interrupt: OnInterrupt::Detach })?;
-        let log = ask(global, &session, &self.change, Verb::Cancel).await?;
+        let change = allowed(global, &session, &self.change, Verb::Cancel).await?;
+        let log = ask(&session, &change, Verb::Cancel).await?;
         match session.follow(vec![log]).await? {
             // Here it is what was asked for.
             Followed::Ended(ended) if ended.iter().all(|ended| ended.state == ChangeState::Cancelled) => Ok(Exit::Ok),
@@ -59,16 +65,34 @@ impl Cancel {
     }
 }
 
-/// Records that a verb was asked for, where it makes sense.
-async fn ask(global: &Global, session: &Session, id: &str, verb: Verb) -> Result<Arc<ChangeLog>, Error> {
+/// The change with that id, where the verb makes sense for it.
+async fn allowed(global: &Global, session: &Session, id: &str, verb: Verb) -> Result<ChangeKey, Error> {
     let change = global.change(id)?;
     let journal = session.pintle.journal();
     let view = lookup::change(journal, &change).await?;
     let newest = lookup::release(journal, &change.release).await?.changes;
     check(&view, newest, verb)?;
-    let log = session.pintle.recover(&change).await?;
+    Ok(change)
+}
+
+/// Records that a verb was asked for.
+async fn ask(session: &Session, change: &ChangeKey, verb: Verb) -> Result<Arc<ChangeLog>, Error> {
+    let log = session.pintle.recover(change).await?;
     session.pintle.ask(&log, verb).await?;
     Ok(log)
+}
+
+/// Starts again what should run: a step that waits for a process which died meanwhile would fail at each attempt. Where it does
+/// not start, the new attempt may be what mends it.
+async fn bring_back(session: &mut Session, change: &ChangeKey) -> Result<Exit, Error> {
+    let view = lookup::release(session.pintle.journal(), &change.release).await?;
+    match session.restore(&view).await {
+        Err(Error::Restore { release, source }) => {
+            tracing::warn!(%release, "what should run is not all there: {source}");
+            Ok(Exit::Ok)
+        }
+        restored => restored,
+    }
 }
 
 /// Whether the verb makes sense for the change now.

@@ -58,9 +58,9 @@ impl Documents {
         let manifests = match (&driver, content) {
             (Some(driver), _) => {
                 let content = driver.document.spec.content.as_ref();
-                content.map(|content| read_manifests(content, &driver.folder, problems))
+                content.map(|content| read_manifests(content, &driver.folder, Holds::Driver, problems))
             }
-            (None, content) => content.map(|content| read_manifests(content, folder, problems)),
+            (None, content) => content.map(|content| read_manifests(content, folder, Holds::Release, problems)),
         };
         Self { release, folder: folder.to_owned(), driver, manifests: manifests.unwrap_or_default() }
     }
@@ -78,6 +78,9 @@ fn driver_path(file: &str, text: &str) -> Option<Placed<String>> {
 impl Driver {
     fn read(folder: PathBuf, named: &Place, problems: &mut Problems) -> Option<Self> {
         let path = folder.join(DRIVER);
+        if leads_out(&path, &folder, named, problems) {
+            return None;
+        }
         let text = read_text(&path, named, problems)?;
         let document = DriverDocument::read(&path.display().to_string(), &text, problems)?;
         let mut modules = BTreeMap::new();
@@ -87,6 +90,9 @@ impl Driver {
                 continue;
             }
             let path = tidy(&folder.join(file));
+            if leads_out(&path, &folder, &action.location.place, problems) {
+                continue;
+            }
             match input_file::read(&path, input_file::MODULE) {
                 Ok(bytes) => {
                     modules.insert(file.clone(), bytes);
@@ -101,7 +107,16 @@ impl Driver {
     }
 }
 
-fn read_manifests(content: &Content, folder: &Path, problems: &mut Problems) -> Vec<Manifest> {
+/// Whose manifests they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Holds {
+    /// All of them are in its folder.
+    Driver,
+    /// They may be anywhere: its author has this machine.
+    Release,
+}
+
+fn read_manifests(content: &Content, folder: &Path, holds: Holds, problems: &mut Problems) -> Vec<Manifest> {
     let named = &content.path().place;
     let path = tidy(&folder.join(&content.path().value));
     let files = match manifest_files(&path) {
@@ -120,6 +135,9 @@ fn read_manifests(content: &Content, folder: &Path, problems: &mut Problems) -> 
     }
     let mut manifests = Vec::new();
     for file in files {
+        if holds == Holds::Driver && leads_out(&file, folder, named, problems) {
+            continue;
+        }
         if let Some(text) = read_text(&file, named, problems) {
             manifests.extend(Manifest::read(&file.display().to_string(), &text, problems));
         }
@@ -136,6 +154,22 @@ fn manifest_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     files.retain(|file| file.extension().is_some_and(|end| MANIFESTS.iter().any(|known| end == *known)));
     files.sort();
     Ok(files)
+}
+
+/// Whether a link leads out of the folder of a driver: then that is a problem at `named`. A driver holds all of its files, so that it
+/// can be moved as a whole, and so that one that came from elsewhere reads nothing of this machine. The folder itself may be a link.
+fn leads_out(path: &Path, folder: &Path, named: &Place, problems: &mut Problems) -> bool {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let (Ok(real), Ok(whole)) = (fs::canonicalize(path), fs::canonicalize(folder)) else {
+        // What is not there is told by whoever reads it.
+        return false;
+    };
+    if real.starts_with(whole) {
+        return false;
+    }
+    let message = format!("{} leads out of its folder, to {}", path.display(), real.display());
+    problems.push(named.problem(message, "put the file itself there: a driver holds all of its files"));
+    true
 }
 
 /// A file's text; none, and a problem at `named`, where it has none.

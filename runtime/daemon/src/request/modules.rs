@@ -1,7 +1,9 @@
 //! What a sandbox says of the modules of a driver.
 
 use pintle_lifecycle::planning::Module;
-use pintle_sandbox::{ActionInfo, Sandbox};
+use pintle_sandbox::{ActionInfo, AdmissionError, Sandbox, SandboxError};
+
+use crate::error::Error;
 
 /// Whether modules shall be there when the change runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +13,8 @@ pub enum Keep {
     No,
 }
 
-pub(super) async fn admit(sandbox: &Sandbox, bytes: &[u8], keep: Keep) -> Result<Module, String> {
+/// The inner error says what is wrong with the module, the outer one why this machine cannot tell.
+pub(super) async fn admit(sandbox: &Sandbox, bytes: &[u8], keep: Keep) -> Result<Result<Module, String>, Error> {
     let names = |actions: &[ActionInfo]| actions.iter().map(|action| action.name.clone()).collect();
     let looked = match keep {
         Keep::Yes => sandbox.admit(bytes).await.map(|module| Module {
@@ -25,5 +28,9 @@ pub(super) async fn admit(sandbox: &Sandbox, bytes: &[u8], keep: Keep) -> Result
             wit: module.wit,
         }),
     };
-    looked.map_err(|error| error.to_string())
+    match looked {
+        // A full disk is no fault of the module.
+        Err(AdmissionError::File(error)) => Err(Error::Sandbox(SandboxError::File(error))),
+        looked => Ok(looked.map_err(|error| error.to_string())),
+    }
 }
