@@ -35,7 +35,7 @@ impl Demo {
         examples::lay_out(workspace)?;
         stage("build the program", || workspace.build_programs(&["pintle"]))?;
         stage("demo", || {
-            let demo = Stage(Shop::set(workspace, &workspace.scratch("demo"), MIGRATE_MS, None)?);
+            let demo = Stage(Shop::set(workspace, &workspace.scratch("demo"), MIGRATE_MS)?);
             let shown = demo.play();
             if self.keep {
                 let state = demo.0.state().display();

@@ -9,6 +9,8 @@ use std::{
 };
 
 use anyhow::{Context, Result};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
 
 /// A process and the words it was started with.
 #[derive(Debug, Clone)]
@@ -60,12 +62,32 @@ pub fn end(processes: &[Process]) -> Result<()> {
     Ok(())
 }
 
+/// Kills processes at once; gives how many there were.
+pub fn kill(pids: impl Iterator<Item = u32>) -> Result<u32> {
+    let mut killed = 0;
+    for pid in pids.filter_map(|pid| Pid::from_raw(pid.cast_signed())) {
+        match kill_process(pid, Signal::KILL) {
+            Ok(()) => killed += 1,
+            // It ended by itself, or with one that was killed before it.
+            Err(Errno::SRCH) => {}
+            Err(error) => return Err(std::io::Error::from(error)).context("cannot kill a process"),
+        }
+    }
+    Ok(killed)
+}
+
 /// The processes of the shop that work below a folder: those with this subcommand, such as `worker`.
 pub fn of_shop(run: &Path, subcommand: &str) -> Result<Vec<Process>> {
+    let has = |process: &Process| process.words.iter().any(|word| word == subcommand);
+    Ok(all_of_shop(run)?.into_iter().filter(has).collect())
+}
+
+/// All processes of the shop that work below a folder.
+pub fn all_of_shop(run: &Path) -> Result<Vec<Process>> {
     let works_here = |process: &Process| process.cwd.as_ref().is_some_and(|cwd| cwd.starts_with(run));
     let is_shop = |process: &Process| {
         let program = process.words.first().and_then(|word| Path::new(word).file_name());
-        program.is_some_and(|name| name == "shop") && process.words.iter().any(|word| word == subcommand)
+        program.is_some_and(|name| name == "shop")
     };
     Ok(all()?.into_iter().filter(|process| works_here(process) && is_shop(process)).collect())
 }

@@ -1,7 +1,6 @@
 //! A release of the example in a folder of its own, and what can be asked about it from outside: the shop's database, its processes, the journal's export.
 
 use std::{
-    collections::BTreeSet,
     fs,
     io::{Read, Write},
     net::{TcpListener, TcpStream},
@@ -36,15 +35,26 @@ pub struct Shop {
 
 impl Shop {
     /// Copies the example, with a free port and migrations of `migrate_ms` milliseconds.
-    pub fn set(workspace: &Workspace, root: &Path, migrate_ms: u32, weakening: Option<&str>) -> Result<Self> {
-        let program = if weakening.is_some() { "pintle-weakened" } else { "pintle" };
+    pub fn set(workspace: &Workspace, root: &Path, migrate_ms: u32) -> Result<Self> {
+        Self::set_in(workspace, root, &root.join("state"), &workspace.program("pintle"), migrate_ms, None)
+    }
+
+    /// As [`Self::set`], for this state folder and this program.
+    pub fn set_in(
+        workspace: &Workspace,
+        root: &Path,
+        state: &Path,
+        pintle: &Path,
+        migrate_ms: u32,
+        weakening: Option<&str>,
+    ) -> Result<Self> {
         let port = TcpListener::bind("127.0.0.1:0").context("no free port")?.local_addr()?.port();
         let shop = Self {
-            pintle: workspace.program(program),
+            pintle: pintle.to_owned(),
             weakening: weakening.map(str::to_owned),
             program: workspace.program("shop"),
             folder: root.join("shop"),
-            state: root.join("state"),
+            state: state.to_owned(),
             port,
         };
         if root.exists() {
@@ -104,12 +114,6 @@ impl Shop {
         command.spawn().context("cannot start pintle")
     }
 
-    /// Ids of all changes.
-    pub fn changes(&self) -> Result<BTreeSet<String>> {
-        let records = self.records()?;
-        Ok(records.iter().filter_map(change_id).collect())
-    }
-
     /// The journal, record by record.
     pub fn records(&self) -> Result<Vec<Value>> {
         let exported = self.pintle(&["export", "-"]).output().context("cannot start pintle")?;
@@ -147,6 +151,20 @@ impl Shop {
     pub fn forget_data(&self) -> Result<()> {
         while let Some(folder) = self.release_folder()? {
             fs::remove_dir_all(&folder).with_context(|| format!("cannot remove {}", folder.display()))?;
+        }
+        Ok(())
+    }
+
+    /// Removes the journal of a state in which nothing runs, and leaves what is compiled.
+    pub fn forget_records(&self) -> Result<()> {
+        for entry in fs::read_dir(&self.state).with_context(|| format!("cannot read {}", self.state.display()))? {
+            let path = entry?.path();
+            let removed = match path.file_name().and_then(|name| name.to_str()) {
+                Some("cache" | "modules") => Ok(()),
+                _ if path.is_dir() => fs::remove_dir_all(&path),
+                _ => fs::remove_file(&path),
+            };
+            removed.with_context(|| format!("cannot remove {}", path.display()))?;
         }
         Ok(())
     }

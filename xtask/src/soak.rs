@@ -1,7 +1,13 @@
 //! `cargo xtask soak`: runs that go on for as long as asked and count what must never happen.
 
+mod check;
 mod kills;
+mod lane;
+mod life;
+mod moments;
+mod small_disk;
 mod told;
+mod toll;
 
 use std::process::ExitCode;
 
