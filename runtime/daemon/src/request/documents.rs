@@ -1,7 +1,7 @@
 //! Reading a release with all that it names: driver, manifests, module files. Each path is relative to the file that names it, and
 //! a file that is not there is a problem at the line that names it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -83,10 +83,11 @@ impl Driver {
         }
         let text = read_text(&path, named, problems)?;
         let document = DriverDocument::read(&path.display().to_string(), &text, problems)?;
-        let mut modules = BTreeMap::new();
+        let (mut modules, mut named) = (BTreeMap::new(), BTreeSet::new());
         for action in &document.spec.actions {
             let file = &action.location.file;
-            if modules.contains_key(file) {
+            // The first action that names the file tells what is wrong with it.
+            if !named.insert(file) {
                 continue;
             }
             let path = tidy(&folder.join(file));

@@ -22,6 +22,7 @@ transcripts! {
     delete,
     describe,
     detach,
+    died,
     export,
     failed,
     first_steps,
@@ -30,12 +31,15 @@ transcripts! {
     in_use,
     inspect,
     interrupt,
+    links,
     logs,
     plan,
     problems,
     restore,
     retry,
+    run_folder,
     several,
+    small_machine,
     unknown,
 }
 
