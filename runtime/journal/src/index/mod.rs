@@ -10,6 +10,8 @@ mod keys;
 pub(crate) mod open;
 mod read;
 
+use std::ops::Deref;
+
 use serde::{Deserialize, Serialize};
 
 use crate::journal::JournalError;
@@ -19,7 +21,31 @@ use crate::views::ChangeFold;
 /// An index that is open.
 #[derive(Debug)]
 pub(crate) struct Index {
-    db: sled::Db,
+    db: Database,
+}
+
+/// sled writes when it is closed, and panics where the disk fails then: whoever lets go of an index must not end by that.
+#[derive(Debug)]
+struct Database(Option<sled::Db>);
+
+impl Deref for Database {
+    type Target = sled::Db;
+
+    fn deref(&self) -> &sled::Db {
+        self.0.as_ref().expect("it is taken out when it is dropped")
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let db = self.0.take();
+        if let Err(error) = open::guarded(|| {
+            drop(db);
+            Ok(())
+        }) {
+            tracing::warn!(%error, "the index is not closed well; what it lacks is in the log");
+        }
+    }
 }
 
 /// A change as sled keeps it.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Index, IndexError, Mark, keys};
+use super::{Database, Index, IndexError, Mark, keys};
 use crate::log::position::Position;
 use crate::log::segment::{StoreId, sync_dir, write_whole};
 use crate::store::lock::{PATIENCE, wait_for_copies};
@@ -49,7 +49,7 @@ pub(crate) fn open(store: &Path, id: StoreId) -> Result<Option<(Index, Mark)>, I
         return Err(IndexError::new(format!("it failed while it was in use: {why}")));
     }
     File::create(&opening).map_err(|error| io(&opening, &error))?;
-    let index = Index { db: open_sled(&folder.join("sled"))? };
+    let index = Index { db: Database(Some(open_sled(&folder.join("sled"))?)) };
     let mark = guarded(|| index.mark())?;
     if mark.store != id.hex() {
         return Err(IndexError::new("it is of another store"));
@@ -67,7 +67,7 @@ pub(crate) fn create(store: &Path, id: StoreId) -> Result<(Index, Mark), IndexEr
     let sled = folder.join("sled");
     let made = DirBuilder::new().recursive(true).mode(0o700).create(&sled);
     made.map_err(|error| io(&sled, &error))?;
-    let index = Index { db: open_sled(&sled)? };
+    let index = Index { db: Database(Some(open_sled(&sled)?)) };
     let mark = Mark { store: id.hex(), group: 0, at: Position { segment: 0, offset: 0 }, format: 0 };
     guarded(|| {
         index.db.insert(keys::MARK, mark.bytes())?;
