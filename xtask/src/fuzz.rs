@@ -157,14 +157,14 @@ impl Places {
         command.arg(&found).args(self.inputs(target));
         let start = Instant::now();
         let (status, said) = self.log(target, &mut command)?;
-        let stat = |name: &str| {
+        let number = |name: &str| {
             let prefix = format!("stat::{name}:");
             said.lines()
                 .rev()
                 .find_map(|line| line.strip_prefix(&prefix)?.trim().parse::<u64>().ok())
                 .unwrap_or_default()
         };
-        let (executions, new) = (stat("number_of_executed_units"), stat("new_units_added"));
+        let (executions, new) = (number("number_of_executed_units"), number("new_units_added"));
         let failed = if status.success() { None } else { Some(self.failed(target, status)?) };
         println!(
             "{name}: {executions} executions in {} s, {new} new corpus entries, {} crashes",

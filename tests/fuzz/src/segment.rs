@@ -1,7 +1,7 @@
 //! The last segment of a log, whatever is in it: checked, exported, read and opened. What is accepted is what the bytes say by
 //! `docs/store.md` and reads again the same; what is not has an error that says where.
 
-pub mod layout;
+pub(crate) mod layout;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -40,15 +40,15 @@ pub fn read(control: &str) -> Vec<Reach> {
 /// At most `count` inputs of at most `bytes` bytes: each is the one that adds the most to those before it, the shortest of several.
 pub fn choose(mut reaches: Vec<Reach>, count: usize, bytes: u64) -> Vec<PathBuf> {
     reaches.retain(|reach| reach.bytes <= bytes);
-    let mut reached = HashSet::new();
+    let mut seen = HashSet::new();
     let mut chosen = Vec::new();
     while chosen.len() < count {
         let best = reaches.iter().max_by_key(|reach| (reach.places.len(), u64::MAX - reach.bytes));
         let Some(best) = best.filter(|best| !best.places.is_empty()).cloned() else { break };
-        reached.extend(best.places);
+        seen.extend(best.places);
         chosen.push(best.file);
         for reach in &mut reaches {
-            reach.places.retain(|place| !reached.contains(place));
+            reach.places.retain(|place| !seen.contains(place));
         }
     }
     chosen
