@@ -268,7 +268,13 @@ impl Edits {
     }
 
     fn apply(self, index: &Index) -> Result<(), IndexError> {
-        guarded(|| Ok(index.db.apply_batch(self.batch)?))?;
+        index.make_room(self.keys);
+        guarded(|| {
+            index.db.apply_batch(self.batch)?;
+            // Now, when there is room, and not whenever sled likes.
+            index.db.flush()?;
+            Ok(())
+        })?;
         // Else sled never frees the pages that were replaced: gigabytes after some hundred thousand records.
         for _ in 0..self.keys * 2 / 32 + 2 {
             crossbeam_epoch::pin().flush();

@@ -11,17 +11,33 @@ pub(crate) mod open;
 mod read;
 
 use std::ops::Deref;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use crate::journal::JournalError;
 use crate::log::position::Position;
+use crate::store::room::give_up_ballast;
 use crate::views::ChangeFold;
 
 /// An index that is open.
 #[derive(Debug)]
 pub(crate) struct Index {
     db: Database,
+    /// The folder of the store.
+    store: PathBuf,
+}
+
+/// What sled may write for a batch: its buffers, and for each key about so much.
+const BUFFERS: u64 = 1 << 20;
+const OF_A_KEY: u64 = 2 << 10;
+
+impl Index {
+    /// Gives the ballast up where there may be too little room for a batch of so many keys: an error of sled is final, and changes
+    /// that run must be able to end.
+    pub(crate) fn make_room(&self, keys: usize) {
+        give_up_ballast(&self.store, BUFFERS.saturating_add(OF_A_KEY.saturating_mul(keys as u64)));
+    }
 }
 
 /// sled writes when it is closed, and panics where the disk fails then: whoever lets go of an index must not end by that.

@@ -49,7 +49,7 @@ pub(crate) fn open(store: &Path, id: StoreId) -> Result<Option<(Index, Mark)>, I
         return Err(IndexError::new(format!("it failed while it was in use: {why}")));
     }
     File::create(&opening).map_err(|error| io(&opening, &error))?;
-    let index = Index { db: Database(Some(open_sled(&folder.join("sled"))?)) };
+    let index = Index { db: Database(Some(open_sled(&folder.join("sled"))?)), store: store.to_owned() };
     let mark = guarded(|| index.mark())?;
     if mark.store != id.hex() {
         return Err(IndexError::new("it is of another store"));
@@ -65,9 +65,14 @@ pub(crate) fn open(store: &Path, id: StoreId) -> Result<Option<(Index, Mark)>, I
 pub(crate) fn create(store: &Path, id: StoreId) -> Result<(Index, Mark), IndexError> {
     let folder = folder(store);
     let sled = folder.join("sled");
+    // What an attempt left that failed.
+    match std::fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(&folder, &error)),
+        _ => {}
+    }
     let made = DirBuilder::new().recursive(true).mode(0o700).create(&sled);
     made.map_err(|error| io(&sled, &error))?;
-    let index = Index { db: Database(Some(open_sled(&sled)?)) };
+    let index = Index { db: Database(Some(open_sled(&sled)?)), store: store.to_owned() };
     let mark = Mark { store: id.hex(), group: 0, at: Position { segment: 0, offset: 0 }, format: 0 };
     guarded(|| {
         index.db.insert(keys::MARK, mark.bytes())?;
@@ -100,6 +105,13 @@ pub(crate) fn move_away(store: &Path) -> Result<PathBuf, IndexError> {
     }
     std::fs::rename(&folder, &kept).map_err(|error| io(&folder, &error))?;
     Ok(kept)
+}
+
+/// Removes an index that could not be made. The views stay in memory then.
+pub(crate) fn discard(store: &Path, error: &IndexError) {
+    tracing::warn!(%error, dir = %store.display(), "no index can be made now; reads go on without one, and all records are in the log");
+    // Whatever stays is removed when one is made the next time.
+    drop(std::fs::remove_dir_all(folder(store)));
 }
 
 /// Lets the next start make a new index, since this one failed while it was in use.
@@ -168,6 +180,8 @@ fn open_sled(path: &Path) -> Result<sled::Db, IndexError> {
         .path(path)
         // Values of up to 64 KiB stay in the file that is synced.
         .segment_size(8 << 20)
+        // A thread of its own would write at any time, on a full disk as well, and what fails there is final.
+        .flush_every_ms(None)
         .cache_capacity(64 << 20);
     // The store's lock is ours, so only a copy of the file can hold sled's.
     let is_locked = |error: &sled::Error| error.to_string().contains("could not acquire lock");

@@ -112,7 +112,14 @@ impl Intake {
     /// Where the index fails.
     pub(super) fn settle_if_due(&mut self) -> Result<(), IndexError> {
         if self.is_in_memory() {
-            return if self.bytes < self.index_from_bytes { Ok(()) } else { self.move_to_index() };
+            if self.bytes >= self.index_from_bytes
+                && let Err(error) = self.move_to_index()
+            {
+                // Reads do without it; when there is twice as much to read, there may be room for it.
+                open::discard(&self.store, &error);
+                self.index_from_bytes = self.bytes.saturating_mul(2).max(1 << 20);
+            }
+            return Ok(());
         }
         let pending = self.fold.pending();
         let due = pending.records >= PENDING_RECORDS || pending.bytes >= PENDING_BYTES || pending.keys >= PENDING_KEYS;

@@ -10,7 +10,7 @@ mod options;
 mod queue;
 pub(crate) mod reader;
 pub(crate) mod replay;
-mod room;
+pub(crate) mod room;
 pub(crate) mod shelf;
 mod writer;
 

@@ -12,7 +12,7 @@ use super::lock::StoreLock;
 use super::options::{Acknowledge, IndexState, OpenError, OpenReport, StoreOptions};
 use super::queue::Queue;
 use super::replay::{Recovered, recover};
-use super::room::Room;
+use super::room::{BALLAST, Room};
 use super::writer::Writer;
 use super::{Shared, Store, lock};
 use crate::log::acked::{self, Acked};
@@ -46,7 +46,7 @@ pub(super) fn open(dir: &Path, options: &StoreOptions, disk: Arc<dyn Disk>) -> R
         dir: dir.join("log"),
         segment_bytes: options.segment_bytes.min(1 << 30),
         allocate_bytes: options.allocate_bytes.min(1 << 30),
-        ballast: dir.join("ballast"),
+        ballast: dir.join(BALLAST),
         disk,
     };
     let room = Room::new(dir, options.watermark_bytes, &layout.ballast, options.ballast_bytes);

@@ -10,6 +10,9 @@ use rustix::fs::FallocateFlags;
 
 use crate::journal::JournalError;
 
+/// Name of the file that is kept in reserve.
+pub(super) const BALLAST: &str = "ballast";
+
 /// Free space of the file system of a store, and the reserve in it.
 #[derive(Debug)]
 pub(crate) struct Room {
@@ -59,6 +62,13 @@ impl Room {
             let made = make(&self.ballast, self.ballast_bytes);
             self.no_ballast.store(!made, Ordering::Relaxed);
         }
+    }
+}
+
+/// Gives the ballast of the store in `dir` up where less than that is free.
+pub(crate) fn give_up_ballast(dir: &Path, below: u64) {
+    if free(dir).is_some_and(|free| free < below) && std::fs::remove_file(dir.join(BALLAST)).is_ok() {
+        tracing::warn!(dir = %dir.display(), "the disk is full; the ballast is given up so that changes that run can end");
     }
 }
 
