@@ -2,6 +2,7 @@
 //! applied is applied again, and no hook runs.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use pintle_lifecycle::history::StepHistory;
 use pintle_lifecycle::record::StepKind;
@@ -12,6 +13,9 @@ use crate::embedded::Pintle;
 use crate::error::Error;
 use crate::request::applied;
 use crate::story::Story;
+
+/// First and longest pause before the platform is asked again.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(30));
 
 /// Brings a release back to what is applied. Says which components were not all there; empty where nothing was missing, where a
 /// change is open, which will see to it, and where the last apply failed.
@@ -27,7 +31,8 @@ pub async fn restore(pintle: &Pintle, view: &ReleaseView) -> Result<Vec<String>,
     let platform = pintle.platform()?;
     let mut missing = Vec::new();
     for component in plan.components.iter().filter(|component| !view.stopped.contains_key(&component.name)) {
-        let is_there = match platform.status(&plan.target, &component.workload).await {
+        let status = patiently(pintle, || platform.status(&plan.target, &component.workload)).await;
+        let is_there = match status {
             Ok(status) => status.running >= status.desired,
             // The platform has lost even that it was applied: somebody removed its folder.
             Err(PlatformError::NotFound(_)) => false,
@@ -41,16 +46,34 @@ pub async fn restore(pintle: &Pintle, view: &ReleaseView) -> Result<Vec<String>,
         let stopped = plan.components.iter().filter(|component| view.stopped.contains_key(&component.name));
         let held: BTreeSet<_> = stopped.map(|component| component.workload.clone()).collect();
         let key = format!("{}/restore/{}", view.key, render.reference.generation);
-        platform.apply(&key, &plan.target, &render, &held).await.map_err(failed)?;
+        patiently(pintle, || platform.apply(&key, &plan.target, &render, &held)).await.map_err(failed)?;
     }
     Ok(missing)
 }
 
-/// Whether what runs is somewhere between two renders, since an apply or a removal failed. Only a change may decide where it goes.
+/// Asks the platform again where it may work later, as on a full disk, and says so each time: as the steps of a change do.
+async fn patiently<T, F>(pintle: &Pintle, mut ask: impl FnMut() -> F) -> Result<T, PlatformError>
+where
+    F: Future<Output = Result<T, PlatformError>>,
+{
+    let (mut pause, longest) = PAUSES;
+    loop {
+        match ask().await {
+            Err(PlatformError::Unavailable(message)) => {
+                tracing::warn!("{message}; trying again in {} ms", pause.as_millis());
+                pintle.clock().sleep(pause).await;
+                pause = (pause * 2).min(longest);
+            }
+            answer => return answer,
+        }
+    }
+}
+
+/// Whether what runs is somewhere between two renders, since the last apply or removal failed. Only a change may decide where it goes.
 async fn is_between(pintle: &Pintle, view: &ReleaseView) -> Result<bool, Error> {
     let newest = Story::read(pintle.journal(), &view.key.change(view.changes)).await?;
-    let failed = |step: &StepHistory| {
-        matches!(step.kind, StepKind::Apply | StepKind::Remove) && step.ending().is_none_or(|ending| !ending.is_good())
-    };
-    Ok(newest.history.steps().any(|(_, step)| failed(step)))
+    let moves = |step: &&StepHistory| matches!(step.kind, StepKind::Apply | StepKind::Remove);
+    // One that failed in an attempt of an action is over when the next attempt made another.
+    let last = newest.history.steps().map(|(_, step)| step).filter(moves).last();
+    Ok(last.is_some_and(|step| step.ending().is_none_or(|ending| !ending.is_good())))
 }

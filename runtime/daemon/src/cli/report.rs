@@ -80,7 +80,8 @@ fn block(what: &str, at: Option<&str>, cure: &str, paint: Paint) -> String {
 }
 
 fn help(cure: &str, paint: Paint) -> String {
-    cure.lines().map(|line| format!("  {} {line}\n", paint.paint(Tone::Strong, "help:"))).collect()
+    let lines = cure.lines().map(|line| format!("  {} {line}\n", paint.paint(Tone::Strong, "help:")));
+    lines.collect::<Vec<_>>().concat()
 }
 
 #[cfg(test)]
