@@ -147,6 +147,27 @@ impl Shop {
         Ok(releases.flatten().map(|entry| entry.path()).find(|path| path.join("dir").is_dir()))
     }
 
+    /// What is known of how processes of the release ended.
+    pub fn last_words(&self) -> String {
+        let mut words = String::new();
+        for workload in ["shop-server", "shop-task-worker"] {
+            let Ok(Some(release)) = self.release_folder() else { continue };
+            for file in ["shim.json", "process.json", "exit.json", "output.log", "shim.log"] {
+                let path = release.join("workloads").join(workload).join("0").join(file);
+                let text = fs::read_to_string(&path).unwrap_or_else(|error| error.to_string());
+                words.extend([
+                    "\n  ",
+                    workload,
+                    " ",
+                    file,
+                    ": ",
+                    text.trim_end().lines().next_back().unwrap_or_default(),
+                ]);
+            }
+        }
+        words
+    }
+
     /// Removes what a deleted release left of data, so that the next one starts empty.
     pub fn forget_data(&self) -> Result<()> {
         while let Some(folder) = self.release_folder()? {

@@ -14,6 +14,8 @@ impl Lane<'_> {
     /// The release is at `version`: its schema, its migrations, its processes, its journal.
     pub(super) fn check(&mut self, version: &str, document: &str) -> Result<()> {
         let _calm = self.disk.map(SmallDisk::calm);
+        // It may have been full between two starts as well, and a process of the shop have ended by that.
+        self.met.full_disk |= self.disk.zip(self.began).is_some_and(|(disk, began)| disk.was_full_since(began));
         let records = self.shop.records()?;
         self.find_lost(&records);
         self.check_journal(&records[self.from.min(records.len())..]);
@@ -104,7 +106,7 @@ impl Lane<'_> {
             if count > wanted {
                 self.double(&format!("{count} processes `shop {role}` run: {running:?}"));
             } else if count < wanted {
-                self.lose(&format!("{count} processes `shop {role}` run, not {wanted}"));
+                self.lose(&format!("{count} processes `shop {role}` run, not {wanted}; {}", self.shop.last_words()));
             }
         }
         Ok(())

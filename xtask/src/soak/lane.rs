@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use fastrand::Rng;
 
 use super::moments::pause;
-use super::small_disk::SmallDisk;
+use super::small_disk::{Mark, SmallDisk};
 use super::told::opened_id;
 use super::toll::Toll;
 use crate::shop::{NOT_FOUND, Shop, change_id};
@@ -36,6 +36,8 @@ pub struct Lane<'a> {
     /// Records before the change of now.
     pub(super) from: usize,
     pub(super) met: Met,
+    /// When the change of now began.
+    pub(super) began: Option<Mark>,
 }
 
 /// What a change met beside the death of Pintle itself: with it, a change may fail where it says why.
@@ -58,7 +60,7 @@ impl<'a> Lane<'a> {
         at_once: bool,
     ) -> Self {
         let (acknowledged, met) = (BTreeSet::new(), Met::default());
-        Self { name, shop, rng, log, toll, disk, at_once, acknowledged, setup: 0, from: 0, met }
+        Self { name, shop, rng, log, toll, disk, at_once, acknowledged, setup: 0, from: 0, met, began: None }
     }
 
     pub fn name(&self) -> &str {
@@ -89,7 +91,7 @@ impl<'a> Lane<'a> {
     fn round(&mut self) -> Result<()> {
         self.setup = self.from;
         for (document, version) in VERSIONS {
-            self.met = Met::default();
+            (self.met, self.began) = (Met::default(), self.disk.map(SmallDisk::mark));
             let document = self.shop.document(document);
             self.detached_open(&document)?;
             self.carry_through(&["up", &document])?;
