@@ -7,6 +7,7 @@ mod build;
 mod check;
 mod demo;
 mod examples;
+mod fuzz;
 mod place;
 mod processes;
 mod shop;
@@ -36,6 +37,7 @@ enum Command {
     Demo(demo::Demo),
     Test(test::Test),
     Soak(soak::Soak),
+    Fuzz(fuzz::Fuzz),
     /// Check format, lints, documentation, the rules of the house and the dependencies
     ///
     /// Every check runs, also after one that failed.
@@ -52,6 +54,7 @@ impl Command {
             Self::Demo(demo) => demo.run(workspace),
             Self::Test(test) => test.run(workspace),
             Self::Soak(soak) => soak.run(workspace),
+            Self::Fuzz(fuzz) => fuzz.run(workspace),
             Self::Check => check::run(workspace),
             Self::Build => build::run(workspace),
             Self::Examples => examples::run(workspace),
