@@ -3,6 +3,7 @@
 //!
 //! workspace → wasm target → examples → suites
 
+mod bench;
 mod build;
 mod check;
 mod demo;
@@ -38,6 +39,7 @@ enum Command {
     Test(test::Test),
     Soak(soak::Soak),
     Fuzz(fuzz::Fuzz),
+    Bench(bench::Bench),
     /// Check format, lints, documentation, the rules of the house and the dependencies
     ///
     /// Every check runs, also after one that failed.
@@ -55,6 +57,7 @@ impl Command {
             Self::Test(test) => test.run(workspace),
             Self::Soak(soak) => soak.run(workspace),
             Self::Fuzz(fuzz) => fuzz.run(workspace),
+            Self::Bench(bench) => bench.run(workspace),
             Self::Check => check::run(workspace),
             Self::Build => build::run(workspace),
             Self::Examples => examples::run(workspace),

@@ -49,6 +49,16 @@ impl Workspace {
         self.target.join("debug").join(name)
     }
 
+    /// A program of the release profile, which is measured.
+    pub fn released_program(&self, name: &str) -> PathBuf {
+        self.target.join("release").join(name)
+    }
+
+    /// A file for what a subcommand found out.
+    pub fn report(&self, name: &str) -> PathBuf {
+        self.target.join(name)
+    }
+
     /// A folder for what a subcommand runs.
     pub fn scratch(&self, name: &str) -> PathBuf {
         self.target.join("xtask").join(name)
@@ -69,7 +79,16 @@ impl Workspace {
     /// Builds programs of this machine. All packages are selected and only these programs are built: cargo unites the features of
     /// what is selected, so `-p pintle` would compile wasmtime once more, with fewer features than the tests compile it with.
     pub fn build_programs(&self, names: &[&str]) -> Result<()> {
-        let mut command = self.cargo(["build", "--workspace"]);
+        self.build(names, &["build", "--workspace"])
+    }
+
+    /// The same in the release profile.
+    pub fn build_for_release(&self, names: &[&str]) -> Result<()> {
+        self.build(names, &["build", "--workspace", "--release"])
+    }
+
+    fn build(&self, names: &[&str], arguments: &[&str]) -> Result<()> {
+        let mut command = self.cargo(arguments);
         for name in names {
             command.args(["--bin", name]);
         }

@@ -1,10 +1,16 @@
 //! Drives one change: asks `decide` what ought to happen, records what is to be recorded, keeps running what is to run, and
 //! asks again at each new record. A recovered change goes the same way from its history.
 
+use std::any::Any;
 use std::collections::{BTreeSet, HashMap};
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::{AbortHandle, Aborted, FutureExt, abortable};
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use pintle_journal::change_log::ChangeLog;
 use pintle_journal::journal::{JournalError, Receipt};
 use pintle_lifecycle::decide::{Decision, Work, decide};
@@ -13,7 +19,6 @@ use pintle_lifecycle::ids::StepId;
 use pintle_lifecycle::record::Event;
 use pintle_platform::Platform;
 use pintle_sandbox::{Action, End, Intents, Sandbox};
-use tokio::task::{AbortHandle, JoinSet};
 
 use crate::sync;
 
@@ -48,12 +53,16 @@ pub(crate) enum WorkEnd {
 
 type Place = (StepId, u32);
 
+/// How a piece of work came back: aborted, panicked, or with its end.
+type Came = Result<Result<(Place, WorkEnd), Box<dyn Any + Send>>, Aborted>;
+
 /// One drive of one change.
 struct Drive<'a> {
     driver: &'a Driver,
     log: Arc<ChangeLog>,
     running: HashMap<Place, AbortHandle>,
-    work: JoinSet<(Place, WorkEnd)>,
+    /// Polled with the change itself: a change is one task, and what it waits for wakes no other thread.
+    work: FuturesUnordered<Pin<Box<dyn Future<Output = Came> + Send>>>,
     /// The newest record; once it is durable, all before it are.
     last: Option<Receipt>,
 }
@@ -73,7 +82,7 @@ impl Driver {
     /// # Errors
     /// Where the journal cannot go on, or Pintle itself went wrong.
     pub async fn drive(&self, log: Arc<ChangeLog>) -> Result<ChangeState, DriveError> {
-        let mut drive = Drive { driver: self, log, running: HashMap::new(), work: JoinSet::new(), last: None };
+        let mut drive = Drive { driver: self, log, running: HashMap::new(), work: FuturesUnordered::new(), last: None };
         let mut records = drive.log.subscribe();
         loop {
             records.borrow_and_update();
@@ -85,7 +94,7 @@ impl Driver {
             let clock = Arc::clone(drive.log.clock());
             tokio::select! {
                 _ = records.changed() => {}
-                Some(ended) = drive.work.join_next() => drive.ended(ended)?,
+                Some(came) = drive.work.next(), if !drive.work.is_empty() => drive.ended(came)?,
                 () = async { match delay {
                     Some(delay) => clock.sleep(delay).await,
                     None => std::future::pending().await,
@@ -100,7 +109,7 @@ impl Drive<'_> {
         let decisions = self.log.look(decide);
         if decisions.is_empty() {
             // Stuck or ended: whatever runs is not wanted any more.
-            self.work.shutdown().await;
+            self.work.clear();
             self.durable().await?;
             return Ok(Round::Ended(self.log.look(pintle_lifecycle::history::History::state)));
         }
@@ -161,7 +170,7 @@ impl Drive<'_> {
         let (driver, log) = (self.driver.clone(), Arc::clone(&self.log));
         let (step, name) = (step.clone(), place.clone());
         let running = match work {
-            Work::Action => self.work.spawn(async move {
+            Work::Action => self.start(async move {
                 let end = match driver.action(log, &step, attempt) {
                     Some(action) => match action.run().await {
                         End::Ended(ending) => WorkEnd::Ended(ending),
@@ -175,14 +184,14 @@ impl Drive<'_> {
             // The start of these steps is the intent of their effect: it is durable before they act.
             Work::Apply(reference) => {
                 self.durable().await?;
-                self.work.spawn(async move {
+                self.start(async move {
                     let end = sync::apply(&log, &*driver.platform, &step, attempt, &reference).await;
                     (name, end)
                 })
             }
             Work::Remove => {
                 self.durable().await?;
-                self.work.spawn(async move {
+                self.start(async move {
                     let end = sync::remove(&log, &*driver.platform, &step, attempt).await;
                     (name, end)
                 })
@@ -190,6 +199,13 @@ impl Drive<'_> {
         };
         self.running.insert(place, running);
         Ok(())
+    }
+
+    fn start(&self, work: impl Future<Output = (Place, WorkEnd)> + Send + 'static) -> AbortHandle {
+        // A panic leaves the history as of some record: whole.
+        let (work, handle) = abortable(AssertUnwindSafe(work).catch_unwind());
+        self.work.push(Box::pin(work));
+        handle
     }
 
     /// Ends the work of a step that was cancelled.
@@ -203,11 +219,11 @@ impl Drive<'_> {
         self.record(Event::StepFinished { step: step.clone(), attempt, ending: Ending::Cancelled })
     }
 
-    fn ended(&mut self, ended: Result<(Place, WorkEnd), tokio::task::JoinError>) -> Result<(), DriveError> {
-        let (place, end) = match ended {
-            Ok(ended) => ended,
-            Err(error) if error.is_cancelled() => return Ok(()),
-            Err(error) => return Err(DriveError::Crashed(error.to_string())),
+    fn ended(&mut self, came: Came) -> Result<(), DriveError> {
+        let (place, end) = match came {
+            Ok(Ok(ended)) => ended,
+            Ok(Err(panic)) => return Err(DriveError::Crashed(words(&*panic))),
+            Err(Aborted) => return Ok(()),
         };
         // Work that was cancelled meanwhile has its end recorded already.
         if self.running.remove(&place).is_none() {
@@ -233,6 +249,12 @@ impl Drive<'_> {
         }
         Ok(())
     }
+}
+
+/// What a panic said.
+fn words(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("it panicked: {}", text.unwrap_or("without words"))
 }
 
 impl Driver {

@@ -124,7 +124,7 @@ impl Pintle {
         let release = plan.target.release.clone();
         let changes = self.journal.release(&release).await?.map_or(0, |view| view.changes);
         let change = release.change(changes + 1);
-        let event = Event::ChangeOpened { plan: Box::new(plan), by: who() };
+        let event = Event::ChangeOpened { plan: Arc::new(plan), by: who() };
         let (log, receipt) =
             ChangeLog::create(Arc::clone(&self.journal), Arc::clone(&self.clock), change.clone(), event)
                 .map_err(|source| Error::Change { change, source: Box::new(source.into()) })?;

@@ -47,7 +47,7 @@ impl Request {
         let release = &last.target.release;
         let mut problems = Problems::default();
         let shown = format!("the stored document of {}", release.name);
-        let text = at_version(&last.document, version);
+        let text = at_version(&last.document.value(), version);
         // Its paths are absolute.
         let documents = Documents::of_text(&shown, &text, Path::new("/"), &mut problems);
         Self { tenant: release.tenant.clone(), problems, documents, modules: BTreeMap::new() }

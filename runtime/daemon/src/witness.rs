@@ -50,7 +50,9 @@ impl Witness {
 impl Journal for Witness {
     fn append(&self, records: Vec<Record>) -> Receipt {
         let (acknowledge, answer) = Receipt::waiting();
-        let receipt = self.journal.append(records.clone());
+        let mut receipt = self.journal.append(records.clone());
+        // To tell of a record is no reason to hurry the journal; that somebody waits for it is.
+        let answer = answer.with_hurry(receipt.take_hurry());
         // Without the queue's other end the runtime is gone, and the receipt says that the journal was closed.
         drop(self.appended.send(Appended { records, receipt, acknowledge }));
         answer

@@ -12,7 +12,7 @@ use pintle_lifecycle::record::{Record, RecordError};
 use pintle_lifecycle::view::{ChangeView, ReleaseView};
 use tokio::sync::oneshot;
 
-/// Durable records of changes.
+/// Durable records of changes. A read sees everything that was acknowledged before it.
 #[async_trait]
 pub trait Journal: Send + Sync + 'static {
     /// Queues records of one change, in order, behind everything queued before. They are durable once the receipt says so; all
@@ -53,8 +53,26 @@ pub struct ChangeQuery {
 }
 
 /// The promise of an append: resolves when the records are durable, or with why they are not.
+///
+/// A journal may leave records lying for some milliseconds until somebody waits for them, so that they share a sync with others.
 #[derive(Debug)]
-pub struct Receipt(ReceiptState);
+pub struct Receipt {
+    state: ReceiptState,
+    hurry: Option<Hurry>,
+}
+
+/// Tells a journal that somebody waits for an append.
+#[derive(Debug, Clone)]
+pub struct Hurry {
+    journal: Arc<dyn Hurried>,
+    append: u64,
+}
+
+/// A journal that can be told which of its appends somebody waits for.
+pub trait Hurried: std::fmt::Debug + Send + Sync {
+    /// Somebody waits for this append and, with it, for all before it.
+    fn hurry(&self, append: u64);
+}
 
 #[derive(Debug)]
 enum ReceiptState {
@@ -96,18 +114,37 @@ pub enum JournalError {
     Closed,
 }
 
+impl Hurry {
+    /// For the append of that number of `journal`.
+    #[must_use]
+    pub fn new(journal: Arc<dyn Hurried>, append: u64) -> Self {
+        Self { journal, append }
+    }
+}
+
 impl Receipt {
     /// A receipt that is resolved already.
     #[must_use]
     pub fn ready(result: Result<(), JournalError>) -> Self {
-        Self(ReceiptState::Ready(Some(result)))
+        Self { state: ReceiptState::Ready(Some(result)), hurry: None }
     }
 
     /// A receipt and what resolves it. Dropping the sender resolves it with [`JournalError::Closed`].
     #[must_use]
     pub fn waiting() -> (oneshot::Sender<Result<(), JournalError>>, Self) {
         let (sender, receiver) = oneshot::channel();
-        (sender, Self(ReceiptState::Waiting(receiver)))
+        (sender, Self { state: ReceiptState::Waiting(receiver), hurry: None })
+    }
+
+    /// The same, with whom to tell when somebody begins to wait for it.
+    #[must_use]
+    pub fn with_hurry(self, hurry: Option<Hurry>) -> Self {
+        Self { hurry, ..self }
+    }
+
+    /// Takes out whom to tell: waiting for the receipt then hurries nobody.
+    pub fn take_hurry(&mut self) -> Option<Hurry> {
+        self.hurry.take()
     }
 }
 
@@ -115,7 +152,10 @@ impl Future for Receipt {
     type Output = Result<(), JournalError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        match &mut self.0 {
+        if let Some(hurry) = self.hurry.take() {
+            hurry.journal.hurry(hurry.append);
+        }
+        match &mut self.state {
             ReceiptState::Ready(result) => Poll::Ready(result.take().unwrap_or(Ok(()))),
             ReceiptState::Waiting(receiver) => {
                 Pin::new(receiver).poll(context).map(|answer| answer.unwrap_or(Err(JournalError::Closed)))

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::document::reader::{joined, shortened};
+use crate::json::Json;
 use crate::plan::{Render, Workload};
 
 /// An object that comes, changes or goes.
@@ -38,7 +39,9 @@ pub struct ChangedPath {
 /// What differs between two renders: first what is in the new one, in its order, then what goes.
 #[must_use]
 pub fn between(former: Option<&Render>, render: Option<&Render>) -> Vec<Difference> {
-    let objects = |render: Option<&Render>| render.map(|render| render.objects.clone()).unwrap_or_default();
+    let objects = |render: Option<&Render>| -> Vec<Value> {
+        render.map(|render| render.objects.iter().map(Json::value).collect()).unwrap_or_default()
+    };
     let (former, new) = (objects(former), objects(render));
     let find = |objects: &[Value], object: &Value| objects.iter().find(|o| identity(o) == identity(object)).cloned();
     let mut differences = Vec::new();
@@ -98,7 +101,10 @@ mod tests {
     use crate::plan::RenderRef;
 
     fn render(objects: Vec<Value>) -> Render {
-        Render { reference: RenderRef { digest: String::new(), generation: 1, version: "1".into() }, objects }
+        Render {
+            reference: RenderRef { digest: String::new(), generation: 1, version: "1".into() },
+            objects: objects.into_iter().map(Json::from).collect(),
+        }
     }
 
     #[test]

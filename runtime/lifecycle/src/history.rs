@@ -158,7 +158,10 @@ impl History {
                 if started.attempts.len() + 1 != *attempt as usize {
                     return Err(format!("attempt {attempt} of {step} after {} attempts", started.attempts.len()));
                 }
-                started.attempts.push(Attempt { started: record.at, finished: None, calls: Vec::new(), lines: 0 });
+                push_exact(
+                    &mut started.attempts,
+                    Attempt { started: record.at, finished: None, calls: Vec::new(), lines: 0 },
+                );
             }
             Event::StepFinished { step, attempt, ending } => {
                 let tried = self.attempt_mut(step, *attempt)?;
@@ -179,7 +182,7 @@ impl History {
                     return Err(format!("call {ordinal} of {step} after {} calls", calls.len()));
                 }
                 let intent = Intent { at: record.at, key: key.clone(), pre: pre.clone() };
-                calls.push(CallHistory { call: call.clone(), intent: Some(intent), outcome: None });
+                push_exact(calls, CallHistory { call: call.clone(), intent: Some(intent), outcome: None });
                 self.take_over(call);
             }
             Event::CallOutcome { step, attempt, ordinal, call, outcome, note } => {
@@ -213,7 +216,7 @@ impl History {
         match (call, calls.get_mut(place)) {
             (None, Some(made)) if made.outcome.is_none() => made.outcome = Some(outcome.clone()),
             (Some(call), None) if known == place => {
-                calls.push(CallHistory { call: call.clone(), intent: None, outcome: Some(outcome.clone()) });
+                push_exact(calls, CallHistory { call: call.clone(), intent: None, outcome: Some(outcome.clone()) });
             }
             _ => return Err(format!("an outcome of call {ordinal} of {step}, which is not waiting for one")),
         }
@@ -348,6 +351,14 @@ impl History {
             .iter()
             .filter(move |c| self.stopped.get(&c.name).is_some_and(|stopped| stopped.since == me))
     }
+}
+
+/// A first element gets no more room than it takes: most steps have one attempt, and very many changes wait in their first call.
+fn push_exact<T>(list: &mut Vec<T>, element: T) {
+    if list.is_empty() {
+        list.reserve_exact(1);
+    }
+    list.push(element);
 }
 
 impl StepHistory {

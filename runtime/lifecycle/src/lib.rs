@@ -15,6 +15,7 @@ pub mod ending;
 pub mod grant;
 pub mod history;
 pub mod ids;
+pub mod json;
 pub mod plan;
 pub mod plan_view;
 pub mod planning;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::grant::Permissions;
 use crate::ids::{ReleaseKey, StepId};
+use crate::json::Json;
 
 /// A requested transition of a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,10 +51,10 @@ pub struct Plan {
     pub permissions: Permissions,
     pub limits: Limits,
     /// `spec.values` of the release.
-    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
-    pub values: serde_json::Value,
+    #[serde(default, skip_serializing_if = "Json::is_null")]
+    pub values: Json,
     /// The accepted release document as JSON: `pintle upgrade NAME --to` plans from it.
-    pub document: serde_json::Value,
+    pub document: Json,
     /// Folder of the driver, absolute; none for a release without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver_dir: Option<String>,
@@ -113,7 +114,7 @@ pub struct Render {
     #[serde(flatten)]
     pub reference: RenderRef,
     /// Manifests as JSON, in document order, overrides applied.
-    pub objects: Vec<serde_json::Value>,
+    pub objects: Vec<Json>,
 }
 
 /// A render without its content: the sha256 of the content and the generation that brought it in, since going back to old
@@ -197,8 +198,8 @@ pub struct ActionPlan {
     pub retry: Retry,
     #[serde(default)]
     pub pivot: bool,
-    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
-    pub args: serde_json::Value,
+    #[serde(default, skip_serializing_if = "Json::is_null")]
+    pub args: Json,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -316,8 +317,8 @@ impl Component {
 impl Render {
     /// The object of a workload, by kind and name.
     #[must_use]
-    pub fn object(&self, workload: &Workload) -> Option<&serde_json::Value> {
-        self.objects.iter().find(|object| {
+    pub fn object(&self, workload: &Workload) -> Option<serde_json::Value> {
+        self.objects.iter().map(Json::value).find(|object| {
             object["kind"] == workload.kind.as_str() && object["metadata"]["name"] == workload.name.as_str()
         })
     }

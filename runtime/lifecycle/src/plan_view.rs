@@ -72,7 +72,8 @@ fn inside(plan: &Plan, mode: &Mode) -> Vec<Branch> {
 }
 
 fn action(action: &ActionPlan) -> Branch {
-    let mut words = vec![format!("`{}` of module {}", action.export, &action.module[..action.module.floor_char_boundary(SHORT)])];
+    let mut words =
+        vec![format!("`{}` of module {}", action.export, &action.module[..action.module.floor_char_boundary(SHORT)])];
     if let Some(ms) = action.timeout_ms {
         words.push(format!("at most {}", duration::shown(ms)));
     }

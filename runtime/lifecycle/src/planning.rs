@@ -13,6 +13,7 @@ use crate::document::driver::ComponentSpec;
 use crate::document::{DriverDocument, Manifest, Problems, ReleaseDocument};
 use crate::ending::ChangeState;
 use crate::ids::{ChangeKey, ReleaseKey};
+use crate::json::Json;
 use crate::plan::{ChangeKind, Component, DriverRef, Limits, Plan, Render, Target};
 use crate::view::ReleaseView;
 
@@ -198,8 +199,8 @@ fn assemble(
         on_delete: phases::of(ChangeKind::Delete, input.driver, modules),
         permissions: input.driver.map(|driver| driver.spec.permissions.clone()).unwrap_or_default(),
         limits: Limits::default(),
-        values: spec.values.clone(),
-        document: input.release.stored(&input.folders.release),
+        values: Json::from(&spec.values),
+        document: input.release.stored(&input.folders.release).into(),
         driver_dir: input.folders.driver.as_ref().map(path),
         reason,
     }

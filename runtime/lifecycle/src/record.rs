@@ -1,6 +1,8 @@
 //! What the journal keeps of a change: one record for each thing that happened, versioned and self-describing (JSON), so that a
 //! newer Pintle reads older records and an older one refuses newer records in clear words.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::call::{Answer, Call, CallError};
@@ -29,7 +31,7 @@ pub struct Record {
 #[serde(tag = "is", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Event {
     ChangeOpened {
-        plan: Box<Plan>,
+        plan: Arc<Plan>,
         /// Who asked: a user's name.
         by: String,
     },

@@ -32,6 +32,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pintle_lifecycle::call::JobResult;
 use pintle_lifecycle::document::manifest::ProcessSpec;
+use pintle_lifecycle::json::Json;
 use pintle_lifecycle::plan::{Render, Target, Workload};
 
 pub use shim::shim_main;
@@ -175,11 +176,11 @@ async fn end_strays(folder: &Path) -> io::Result<()> {
 /// The processes of a render, in order.
 fn processes(render: &Render) -> Result<Vec<(Workload, ProcessSpec)>, PlatformError> {
     let mut processes = Vec::new();
-    for object in &render.objects {
+    for object in render.objects.iter().map(Json::value) {
         let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
         let workload = Workload { kind: text(&object["kind"]), name: text(&object["metadata"]["name"]) };
         match workload.kind.as_str() {
-            release_dir::PROCESS => processes.push((workload, process_of(object)?)),
+            release_dir::PROCESS => processes.push((workload, process_of(&object)?)),
             "ConfigMap" | "Secret" => {}
             _ => {
                 let cure = "describe what runs as a Process";

@@ -1,5 +1,6 @@
 //! Running an action: stays of its guest, one after another, until it ends, its time is over or nobody wants it any more.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -68,12 +69,11 @@ impl Action {
     /// Runs to the end of the attempt. Dropping the future stops the guest and whatever waits for it, and leaves the world as
     /// it is: a later run goes on from the journal.
     pub async fn run(&self) -> End {
-        let _abandon = Abandon(&self.attempt);
         let time_left = self.attempt.log().look(|history| self.attempt.time_left(history));
         tokio::select! {
             biased;
             end = self.stays() => end,
-            () = self.attempt.log().clock().sleep(time_left) => self.time_out().await,
+            () = self.attempt.log().clock().sleep(time_left) => Box::pin(self.time_out()).await,
         }
     }
 
@@ -83,30 +83,34 @@ impl Action {
             Err(error) => return End::Ended(Ending::failed(error.to_string())),
         };
         let budget = Arc::new(Budget::new(&self.attempt.plan().limits));
+        let mut effects = pin!(self.attempt.effects());
         loop {
             let gate = Arc::new(Gate::enter(Arc::clone(&self.attempt)));
             let entry = Entry::Run(self.attempt.action().export.clone());
-            let stay = self.sandbox.run(&module, entry, gate.clone(), Arc::clone(&budget), self.seed());
+            // In a place of its own, which is given back while the guest is out.
+            let stay = Box::pin(self.sandbox.run(&module, entry, gate.clone(), Arc::clone(&budget), self.seed()));
             tokio::select! {
                 biased;
                 finish = stay => match finish {
-                    Finish::NoRoom(problem) => match self.attempt.wait_for_room(&problem).await {
+                    Finish::NoRoom(problem) => match Box::pin(self.attempt.wait_for_room(&problem)).await {
                         Ok(()) => continue,
                         Err(stop) => return stopped(stop),
                     },
                     Finish::Ending(ending) => return ended(&gate, ending),
                     Finish::Stopped(stop) => return stopped(stop),
                 },
+                stop = &mut effects => return stopped(stop),
                 () = self.attempt.waited(self.residency, || self.sandbox.crowded()) => {}
             }
-            if let Err(stop) = self.attempt.pending_outcome().await {
-                return stopped(stop);
+            tokio::select! {
+                biased;
+                stop = &mut effects => return stopped(stop),
+                () = self.attempt.idle() => {}
             }
         }
     }
 
     async fn time_out(&self) -> End {
-        self.attempt.abandon();
         let during = self.attempt.look(|made| {
             let open = made.calls.last().filter(|call| call.outcome.is_none());
             open.and_then(|open| open.call.title()).map(|title| format!(", during `{title}`")).unwrap_or_default()
@@ -166,15 +170,6 @@ impl Action {
         let mut seed = [0; 32];
         seed.copy_from_slice(&digest::unhex(&hex).expect("a sha256 is hex")[..32]);
         seed
-    }
-}
-
-/// Ends the effect of an attempt when its run is dropped.
-struct Abandon<'a>(&'a Attempt);
-
-impl Drop for Abandon<'_> {
-    fn drop(&mut self) {
-        self.0.abandon();
     }
 }
 

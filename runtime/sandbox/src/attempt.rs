@@ -2,7 +2,7 @@
 //! while the guest is out, and the bounds of the whole.
 
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use pintle_journal::change_log::ChangeLog;
@@ -10,12 +10,12 @@ use pintle_journal::journal::{JournalError, Receipt};
 use pintle_lifecycle::call::{Answer, CallError};
 use pintle_lifecycle::history::{self, History};
 use pintle_lifecycle::ids::StepId;
+use pintle_lifecycle::json::Json;
 use pintle_lifecycle::plan::{ActionPlan, Plan, Target};
 use pintle_lifecycle::record::{Event, Level};
 use pintle_lifecycle::stamp::Stamp;
 use pintle_platform::{Platform, PlatformError};
 use tokio::sync::watch;
-use tokio::task::AbortHandle;
 
 use crate::action::Intents;
 use crate::effect::Effect;
@@ -30,18 +30,15 @@ const NO_ROOM_PAUSE: Duration = Duration::from_secs(1);
 pub(crate) struct Attempt {
     log: Arc<ChangeLog>,
     platform: Arc<dyn Platform>,
-    plan: Plan,
-    action: ActionPlan,
+    plan: Arc<Plan>,
+    step: StepId,
     number: u32,
     intents: Intents,
     started: Stamp,
-    facts: Facts,
-    /// The effect that runs, by the ordinal of its call. A guest waits for one call at a time.
-    pending: Mutex<Option<(u32, AbortHandle)>>,
+    /// The effect that a call waits for, with the ordinal of the call. A guest waits for one at a time.
+    wanted: watch::Sender<Option<(u32, Arc<Effect>)>>,
     /// Whether the guest waits for an effect.
     waiting: watch::Sender<bool>,
-    /// Why no effect can be carried out any more.
-    fault: watch::Sender<Option<Stop>>,
 }
 
 impl Attempt {
@@ -54,21 +51,18 @@ impl Attempt {
         intents: Intents,
     ) -> Option<Self> {
         let (plan, started) =
-            log.look(|history| Some((history.plan.clone(), history.attempt(step, number)?.started)))?;
-        let action = plan.action(step)?.clone();
-        let facts = facts(&log.look(|history| history.key.to_string()), &plan, &action, number);
+            log.look(|history| Some((Arc::clone(&history.plan), history.attempt(step, number)?.started)))?;
+        plan.action(step)?;
         Some(Self {
             log,
             platform,
-            action,
+            step: step.clone(),
             number,
             intents,
             started,
-            facts,
             plan,
-            pending: Mutex::new(None),
+            wanted: watch::Sender::new(None),
             waiting: watch::Sender::new(false),
-            fault: watch::Sender::new(None),
         })
     }
 
@@ -85,7 +79,7 @@ impl Attempt {
     }
 
     pub(crate) fn action(&self) -> &ActionPlan {
-        &self.action
+        self.plan.action(&self.step).expect("an attempt is made only of a step that is an action")
     }
 
     pub(crate) fn target(&self) -> &Target {
@@ -93,7 +87,7 @@ impl Attempt {
     }
 
     pub(crate) fn step(&self) -> &StepId {
-        &self.action.step
+        &self.step
     }
 
     pub(crate) fn number(&self) -> u32 {
@@ -104,8 +98,10 @@ impl Attempt {
         self.intents
     }
 
-    pub(crate) fn facts(&self) -> &Facts {
-        &self.facts
+    /// What a guest may know of the change.
+    pub(crate) fn facts(&self) -> Facts {
+        let change = self.log.look(|history| history.key.to_string());
+        facts(&change, &self.plan, self.action(), self.number)
     }
 
     /// Looks at what the history has of this attempt.
@@ -121,56 +117,50 @@ impl Attempt {
 
     /// What is left of the action's wall time.
     pub(crate) fn time_left(&self, history: &History) -> Duration {
-        let limit = self.action.timeout_ms.unwrap_or(history.plan.limits.wall_ms);
+        let limit = self.action().timeout_ms.unwrap_or(history.plan.limits.wall_ms);
         Duration::from_millis(limit.saturating_sub(self.log.now().since(&self.started)))
     }
 
-    /// Carries out the effect of call `ordinal`, unless it runs already, and waits for its outcome.
-    pub(crate) async fn effect(
-        self: &Arc<Self>,
-        ordinal: u32,
-        effect: Effect,
-    ) -> Result<Result<Answer, CallError>, Stop> {
-        self.ensure(ordinal, effect);
-        let _waiting = Waiting::begin(&self.waiting);
-        self.outcome(ordinal).await
-    }
-
-    /// Waits for the outcome of call `ordinal`.
-    async fn outcome(&self, ordinal: u32) -> Result<Result<Answer, CallError>, Stop> {
-        let mut fault = self.fault.subscribe();
-        tokio::select! {
-            answer = self.log.wait_for(|history| answer_of(history, self.step(), self.number, ordinal)) => Ok(answer),
-            stop = fault.wait_for(Option::is_some) => {
-                Err(stop.ok().and_then(|stop| stop.clone()).unwrap_or(Stop::Gone))
+    /// The answer of call `ordinal`, once [`Self::effects`] has carried out its effect. It goes on when nobody waits any more,
+    /// and is not begun anew where it runs already.
+    pub(crate) async fn effect(&self, ordinal: u32, effect: Effect) -> Result<Answer, CallError> {
+        self.wanted.send_if_modified(|wanted| {
+            let is_new = wanted.as_ref().is_none_or(|(running, _)| *running != ordinal);
+            if is_new {
+                *wanted = Some((ordinal, Arc::new(effect)));
             }
-        }
-    }
-
-    /// Waits until the effect that a guest left behind has its outcome.
-    pub(crate) async fn pending_outcome(&self) -> Result<(), Stop> {
-        let ordinal = self.pending.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|(ordinal, _)| *ordinal);
-        match ordinal {
-            Some(ordinal) => self.outcome(ordinal).await.map(drop),
-            None => Ok(()),
-        }
-    }
-
-    fn ensure(self: &Arc<Self>, ordinal: u32, effect: Effect) {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        if pending.as_ref().is_some_and(|(running, _)| *running == ordinal) {
-            return;
-        }
-        let attempt = Arc::clone(self);
-        let carried_out = tokio::spawn(async move {
-            if let Err(stop) = attempt.carry_out(ordinal, effect).await {
-                attempt.fault.send_replace(Some(stop));
-            }
+            is_new
         });
-        *pending = Some((ordinal, carried_out.abort_handle()));
+        let _waiting = Waiting::begin(&self.waiting);
+        self.log.wait_for(|history| answer_of(history, self.step(), self.number, ordinal)).await
     }
 
-    async fn carry_out(&self, ordinal: u32, effect: Effect) -> Result<(), Stop> {
+    /// Carries out the effects that calls wait for, until it cannot go on. Runs beside the guest, so that the guest can leave memory
+    /// meanwhile.
+    pub(crate) async fn effects(&self) -> Stop {
+        let mut wanted = self.wanted.subscribe();
+        loop {
+            let Ok(next) = wanted.wait_for(Option::is_some).await.map(|next| next.clone()) else {
+                // The sender lives in `self`.
+                return std::future::pending().await;
+            };
+            let Some((ordinal, effect)) = next else { continue };
+            if let Err(stop) = self.carry_out(ordinal, &effect).await {
+                return stop;
+            }
+            self.wanted.send_if_modified(|wanted| wanted.take_if(|(running, _)| *running == ordinal).is_some());
+        }
+    }
+
+    /// Waits until no effect is wanted any more.
+    pub(crate) async fn idle(&self) {
+        if self.wanted.subscribe().wait_for(Option::is_none).await.is_err() {
+            // The sender lives in `self`.
+            std::future::pending::<()>().await;
+        }
+    }
+
+    async fn carry_out(&self, ordinal: u32, effect: &Effect) -> Result<(), Stop> {
         let (outcome, note) = effect.perform(self, ordinal).await?;
         let has_intent = self.look(|made| made.calls.get(ordinal as usize).is_some());
         let call = (!has_intent).then(|| effect.call().clone());
@@ -237,13 +227,6 @@ impl Attempt {
             }
         }
     }
-
-    /// Ends the effect that runs: nobody waits for it any more.
-    pub(crate) fn abandon(&self) {
-        if let Some((_, effect)) = self.pending.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            effect.abort();
-        }
-    }
 }
 
 /// Tells that the guest waits, until dropped.
@@ -263,7 +246,7 @@ impl Drop for Waiting<'_> {
 }
 
 fn facts(change: &str, plan: &Plan, action: &ActionPlan, attempt: u32) -> Facts {
-    let json = |value: &serde_json::Value| if value.is_null() { "{}".to_owned() } else { value.to_string() };
+    let json = |value: &Json| if value.is_null() { "{}".to_owned() } else { value.as_str().to_owned() };
     Facts {
         release: plan.target.release.name.clone(),
         namespace: plan.target.namespace.clone(),

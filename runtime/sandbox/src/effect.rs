@@ -34,10 +34,10 @@ impl Effect {
         }
     }
 
-    /// Carries it out, through faults that pass.
+    /// Carries it out, through faults that pass. What is short is boxed, so that waiting for the end of a Job takes little room.
     pub(crate) async fn perform(&self, attempt: &Attempt, ordinal: u32) -> Result<Done, Stop> {
         match self {
-            Self::Look(call) => Ok((look(attempt, call).await?, None)),
+            Self::Look(call) => Ok((Box::pin(look(attempt, call)).await?, None)),
             Self::Keyed { call, key, pre } => keyed(attempt, ordinal, call, key, pre).await,
         }
     }
@@ -69,24 +69,25 @@ async fn look(attempt: &Attempt, call: &Call) -> Result<Result<Answer, CallError
 async fn keyed(attempt: &Attempt, ordinal: u32, call: &Call, key: &str, pre: &PreImage) -> Result<Done, Stop> {
     Ok(match call {
         Call::Stop { components } => {
-            let stopped = scale(attempt, key, components, |_| 0).await?;
+            let stopped = Box::pin(scale(attempt, key, components, |_| 0)).await?;
             (stopped.map(|()| Answer::Stopped { former: pre.replicas.clone() }), None)
         }
         Call::Start { components } => {
-            let started = scale(attempt, key, components, |name| pre.replicas.get(name).copied().unwrap_or(1)).await?;
+            let replicas = |name: &str| pre.replicas.get(name).copied().unwrap_or(1);
+            let started = Box::pin(scale(attempt, key, components, replicas)).await?;
             (started.map(|()| Answer::Started { replicas: pre.replicas.clone() }), None)
         }
-        Call::SetVersion { .. } | Call::Sync => (sync(attempt, ordinal).await, None),
+        Call::SetVersion { .. } | Call::Sync => (Box::pin(sync(attempt, ordinal)).await, None),
         Call::JobRun { spec } => {
             let id = job_id(attempt, key);
-            match start_job(attempt, key, &id, spec, pre).await? {
+            match Box::pin(start_job(attempt, key, &id, spec, pre)).await? {
                 Err(error) => (Err(error), None),
                 Ok(note) => (wait_job(attempt, &id).await?.map(|result| Answer::Job { result }), note),
             }
         }
         Call::JobStart { spec } => {
             let id = job_id(attempt, key);
-            match start_job(attempt, key, &id, spec, pre).await? {
+            match Box::pin(start_job(attempt, key, &id, spec, pre)).await? {
                 Err(error) => (Err(error), None),
                 Ok(note) => (Ok(Answer::JobStarted { id }), note),
             }

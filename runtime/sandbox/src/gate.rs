@@ -1,11 +1,10 @@
 //! The one door between an action and the world: number → replay, or grant → intent → effect → outcome.
 //!
-//! A gate serves one stay of a guest in memory. What must outlive the stay (the effect that a call waits for) runs in a
-//! background task that the attempt owns; its outcome comes back through the history, where a guest that left and came
-//! again finds it by replay.
+//! A gate serves one stay of a guest in memory. What must outlive the stay (the effect that a call waits for) the attempt carries
+//! out beside it; its outcome comes back through the history, where a guest that left and came again finds it by replay.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use pintle_lifecycle::call::{Answer, Call, CallError, Class, Code, effect_key};
@@ -31,6 +30,8 @@ pub(crate) struct Gate {
     recorded: u32,
     /// Lines that were recorded when the stay began: they are not logged again.
     lines: u32,
+    /// Made when the guest first asks.
+    facts: OnceLock<Facts>,
 }
 
 /// What the history has for a call.
@@ -47,7 +48,7 @@ enum Found {
 impl Gate {
     pub(crate) fn enter(attempt: Arc<Attempt>) -> Self {
         let (recorded, lines) = attempt.look(|made| (count(made.calls.len()), made.lines));
-        Self { attempt, next: AtomicU32::new(0), line: AtomicU32::new(0), recorded, lines }
+        Self { attempt, next: AtomicU32::new(0), line: AtomicU32::new(0), recorded, lines, facts: OnceLock::new() }
     }
 
     /// The recorded call that the guest, which has ended, never made.
@@ -77,10 +78,7 @@ impl Gate {
         }
         match call.class() {
             Class::Journal => self.at_once(ordinal, call).await,
-            Class::Read => {
-                let outcome = self.attempt.effect(ordinal, effect::Effect::Look(call)).await?;
-                Ok(outcome)
-            }
+            Class::Read => Ok(self.attempt.effect(ordinal, effect::Effect::Look(call)).await),
             Class::Keyed => match intent::prepare(&self.attempt, &call).await? {
                 Prepared::Answer(answer) => self.answer(ordinal, call, answer),
                 // The effect of a sync is steps of its own, which the intent starts.
@@ -91,7 +89,7 @@ impl Gate {
                     let mut key = [0; 8];
                     getrandom::fill(&mut key).map_err(|_| Stop::Gone)?;
                     let key = pintle_lifecycle::digest::hex(&key);
-                    self.attempt.effect(ordinal, effect::Effect::Keyed { call, key, pre }).await
+                    Ok(self.attempt.effect(ordinal, effect::Effect::Keyed { call, key, pre }).await)
                 }
                 Prepared::Intent(pre) => {
                     let change = self.attempt.log().look(|history| history.key.stored());
@@ -106,7 +104,7 @@ impl Gate {
                     };
                     // One flush for each effect in a row: the outcome of the call before rides in this one.
                     self.attempt.record(event)?.await.map_err(Stop::Journal)?;
-                    self.attempt.effect(ordinal, effect::Effect::Keyed { call, key, pre }).await
+                    Ok(self.attempt.effect(ordinal, effect::Effect::Keyed { call, key, pre }).await)
                 }
             },
         }
@@ -152,7 +150,7 @@ impl Gate {
 #[async_trait]
 impl Host for Gate {
     fn facts(&self) -> &Facts {
-        self.attempt.facts()
+        self.facts.get_or_init(|| self.attempt.facts())
     }
 
     async fn call(&self, call: Call) -> Result<Result<Answer, CallError>, Stop> {
@@ -166,12 +164,13 @@ impl Host for Gate {
             Found::Other(expected) => {
                 Err(Stop::Ending(Box::new(Ending::Nondeterministic { expected, got: call.shown() })))
             }
-            Found::Open(open) => match open.intent {
-                Some(intent) => {
-                    self.attempt.effect(ordinal, effect::Effect::Keyed { call, key: intent.key, pre: intent.pre }).await
-                }
-                None => self.attempt.effect(ordinal, effect::Effect::Look(call)).await,
-            },
+            Found::Open(open) => {
+                let effect = match open.intent {
+                    Some(intent) => effect::Effect::Keyed { call, key: intent.key, pre: intent.pre },
+                    None => effect::Effect::Look(call),
+                };
+                Ok(self.attempt.effect(ordinal, effect).await)
+            }
             Found::Nothing => self.fresh(ordinal, call).await,
         }
     }

@@ -9,7 +9,10 @@ use wasmtime::Engine;
 /// How often a guest that computes is interrupted.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Interrupts guests at each tick, while there are any. Its thread ends when it is dropped.
+/// Ticks without a guest, after which the thread sleeps until one comes: waking it costs more than a tick.
+const IDLE_TICKS: u32 = 100;
+
+/// Interrupts guests at each tick, while there are any, and a second longer. Its thread ends when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Ticker {
     guests: Arc<Guests>,
@@ -26,6 +29,10 @@ struct Guests {
 #[derive(Debug, Default)]
 struct Count {
     guests: usize,
+    /// Ticks since there was a guest.
+    idle_ticks: u32,
+    /// The thread waits for a guest.
+    sleeps: bool,
     ended: bool,
 }
 
@@ -50,7 +57,7 @@ impl Ticker {
     pub(crate) fn tick(&self) -> Ticking {
         let mut count = self.guests.lock();
         count.guests += 1;
-        if count.guests == 1 {
+        if count.sleeps {
             self.guests.changed.notify_all();
         }
         Ticking(Arc::clone(&self.guests))
@@ -64,10 +71,14 @@ impl Guests {
 
     /// Waits until a tick is due; false when there will be none.
     fn wait_for_tick(&self) -> bool {
-        let count = self
-            .changed
-            .wait_while(self.lock(), |count| count.guests == 0 && !count.ended)
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut count = self.lock();
+        count.idle_ticks = if count.guests == 0 { count.idle_ticks.saturating_add(1) } else { 0 };
+        if count.idle_ticks > IDLE_TICKS {
+            count.sleeps = true;
+            let nobody = |count: &mut Count| count.guests == 0 && !count.ended;
+            count = self.changed.wait_while(count, nobody).unwrap_or_else(PoisonError::into_inner);
+            (count.sleeps, count.idle_ticks) = (false, 0);
+        }
         let (count, _) =
             self.changed.wait_timeout_while(count, TICK, |count| !count.ended).unwrap_or_else(PoisonError::into_inner);
         !count.ended

@@ -1,5 +1,7 @@
 //! What the journal knows of a release before its next change.
 
+use std::sync::Arc;
+
 use pintle_journal::change_log::OpenError;
 use pintle_journal::journal::Journal;
 use pintle_lifecycle::ids::{ChangeKey, ReleaseKey};
@@ -50,7 +52,7 @@ pub(crate) async fn last_plan(journal: &dyn Journal, view: &ReleaseView) -> Resu
 async fn plan_of(journal: &dyn Journal, change: &ChangeKey) -> Result<Plan, Error> {
     let first = journal.records(change).await?.into_iter().next();
     match first.map(|record| record.event) {
-        Some(Event::ChangeOpened { plan, .. }) => Ok(*plan),
+        Some(Event::ChangeOpened { plan, .. }) => Ok(Arc::unwrap_or_clone(plan)),
         _ => Err(Error::Change { change: change.clone(), source: Box::new(OpenError::Unknown(change.clone())) }),
     }
 }

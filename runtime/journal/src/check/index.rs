@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::{fs, io};
 
 use super::{CheckReport, IndexCheck, Severity};
@@ -13,7 +13,7 @@ use crate::log::scan::Scan;
 use crate::log::{acked, io_error, segment};
 use crate::store::OpenError;
 use crate::store::replay::{Recovered, with_index};
-use crate::store::shelf::{Shelf, read};
+use crate::store::shelf::{Kept, Shelf};
 use crate::views::Views;
 
 const UNUSABLE: &str = "none needed: the next start makes a new one from the log";
@@ -46,9 +46,9 @@ pub(super) fn check(dir: &Path, views: &Views<Place>, report: &mut CheckReport) 
         return Ok(());
     }
     let differences = match recovered(dir, copy.path())? {
-        Ok(shelf) => match &*read(&shelf) {
-            Shelf::Index(index) => open::guarded(|| differences(index, views)),
-            Shelf::Memory(_) => Ok(Vec::new()),
+        Ok(shelf) => match &*shelf.kept() {
+            Kept::Index(index) => open::guarded(|| differences(index, views)),
+            Kept::Memory(_) => Ok(Vec::new()),
         },
         Err(error) => Err(error),
     };
@@ -68,7 +68,7 @@ pub(super) fn check(dir: &Path, views: &Views<Place>, report: &mut CheckReport) 
 }
 
 /// The index in `copy`, brought up to the end of the log of the store in `dir`.
-fn recovered(dir: &Path, copy: &Path) -> Result<Result<Arc<RwLock<Shelf>>, IndexError>, OpenError> {
+fn recovered(dir: &Path, copy: &Path) -> Result<Result<Arc<Shelf>, IndexError>, OpenError> {
     let log = dir.join("log");
     let Some(first) = segment::list(&log)?.first().copied() else {
         return Ok(Err(IndexError::new("there is no log")));

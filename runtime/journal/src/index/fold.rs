@@ -1,11 +1,11 @@
-//! The writing side of the index: takes records in, keeps the views of what changes in memory, and puts them into sled in one
-//! batch for many groups. What is not there yet after a crash is taken from the log again.
+//! The writing side of the index: takes records in, keeps the views of what changes in memory, where reads find them, and puts
+//! them into sled in one batch for many groups. What is not there yet after a crash is taken from the log again.
 
 use std::collections::HashMap;
 
 use pintle_lifecycle::ids::{ChangeKey, ReleaseKey};
 use pintle_lifecycle::record::Record;
-use pintle_lifecycle::view::ReleaseView;
+use pintle_lifecycle::view::{ChangeView, ReleaseView};
 
 use super::{Index, IndexError, IndexedChange, Mark, keys, open::guarded};
 use crate::journal::JournalError;
@@ -24,7 +24,8 @@ const PLACES: usize = 512;
 pub(crate) struct IndexFold {
     changes: HashMap<ChangeKey, Kept>,
     releases: HashMap<ReleaseKey, KeptRelease>,
-    state: HashMap<(String, String), Option<Place>>,
+    /// By uid of the release and key; none where the value was deleted.
+    state: HashMap<String, HashMap<String, Option<Place>>>,
     /// Changes and releases that the next batch has, each once.
     touched: Vec<ChangeKey>,
     touched_releases: Vec<ReleaseKey>,
@@ -96,7 +97,8 @@ impl IndexFold {
                 StateEdit::Put(key) => (key, Some(place)),
                 StateEdit::Delete(key) => (key, None),
             };
-            self.state.insert((kept.change.fold.uid.clone(), key.to_owned()), value);
+            self.state.entry(kept.change.fold.uid.clone()).or_default().insert(key.to_owned(), value);
+            self.pending.keys += 1;
         }
         self.take_release(index, record)?;
         self.pending.records += 1;
@@ -121,43 +123,79 @@ impl IndexFold {
 
     /// What waits for the next batch.
     pub(crate) fn pending(&self) -> Pending {
-        let keys = 2 * self.touched.len() + self.touched_releases.len() + self.state.len();
+        let keys = self.pending.keys + 2 * self.touched.len() + self.touched_releases.len();
         Pending { keys, ..self.pending }
     }
 
-    /// Puts everything that was taken in into sled, together with how far that is.
+    /// The change, where it is in memory.
+    pub(crate) fn change(&self, change: &ChangeKey) -> Option<ChangeView> {
+        Some(self.changes.get(change)?.change.fold.view.clone())
+    }
+
+    /// The release, where it is in memory; some none where it is known that there is none.
+    pub(crate) fn release(&self, release: &ReleaseKey) -> Option<Option<ReleaseView>> {
+        Some(self.releases.get(release)?.view.clone())
+    }
+
+    /// The newest records of a change, which sled may not have yet, and the number of the first of them.
+    pub(crate) fn fresh(&self, change: &ChangeKey) -> Option<(u64, Vec<Place>)> {
+        let kept = self.changes.get(change)?;
+        Some((kept.first_fresh(), kept.fresh.clone()))
+    }
+
+    /// The record that put a value into the state, where sled may not have it yet; some none where it was deleted.
+    pub(crate) fn state(&self, uid: &str, key: &str) -> Option<Option<Place>> {
+        self.state.get(uid)?.get(key).copied()
+    }
+
+    /// Everything that was taken in as one batch, together with how far that is; none where there is nothing. Until
+    /// [`Self::settled`] it stays here as well, for reads.
     ///
     /// # Errors
-    /// Where sled fails. Final: the index is not used any more.
-    pub(crate) fn settle(&mut self, index: &Index, mark: &Mark) -> Result<(), IndexError> {
+    /// Where a view cannot be encoded.
+    pub(crate) fn batch(&self, mark: &Mark) -> Result<Option<Edits>, IndexError> {
         if self.pending.records == 0 {
-            return Ok(());
+            return Ok(None);
         }
         let mut batch = Edits::default();
         for change in &self.touched {
-            if let Some(kept) = self.changes.get_mut(change) {
+            if let Some(kept) = self.changes.get(change) {
                 batch.change(change, kept)?;
             }
         }
         for release in &self.touched_releases {
-            if let Some(kept) = self.releases.get_mut(release)
-                && let Some(view) = &kept.view
-            {
+            if let Some(view) = self.releases.get(release).and_then(|kept| kept.view.as_ref()) {
                 batch.put(keys::release(release), json(view)?);
-                kept.touched = false;
             }
         }
-        for ((uid, key), place) in self.state.drain() {
-            match place {
-                Some(place) => batch.put(keys::state(&uid, &key), place.encode().to_vec()),
-                None => batch.remove(keys::state(&uid, &key)),
+        for (uid, values) in &self.state {
+            for (key, place) in values {
+                match place {
+                    Some(place) => batch.put(keys::state(uid, key), place.encode().to_vec()),
+                    None => batch.remove(keys::state(uid, key)),
+                }
             }
         }
         batch.put(keys::MARK.to_vec(), mark.bytes());
-        batch.apply(index)?;
+        Ok(Some(batch))
+    }
+
+    /// Sled has the batch.
+    pub(crate) fn settled(&mut self) {
+        for change in &self.touched {
+            if let Some(kept) = self.changes.get_mut(change) {
+                kept.fresh.clear();
+                kept.listed = kept.change.fold.is_open();
+            }
+        }
+        for release in &self.touched_releases {
+            if let Some(kept) = self.releases.get_mut(release) {
+                kept.touched = false;
+            }
+        }
+        self.state.clear();
         self.pending = Pending::default();
         self.forget();
-        Ok(())
     }
 
     /// Lets go of what did not change lately where there is much of it. Ended changes go at once.
@@ -177,6 +215,13 @@ impl IndexFold {
             let mut all = std::mem::take(&mut self.releases);
             self.releases = releases.into_iter().filter_map(|key| all.remove_entry(&key)).collect();
         }
+    }
+}
+
+impl Kept {
+    /// Number of the first record in `fresh`.
+    fn first_fresh(&self) -> u64 {
+        self.change.fold.view.records - self.fresh.len() as u64
     }
 }
 
@@ -203,7 +248,7 @@ pub(crate) fn fill(index: &Index, views: &Views<Place>, mark: &Mark) -> Result<(
     for change in views.order() {
         let Some(kept) = views.kept(change) else { continue };
         let indexed = IndexedChange { fold: kept.fold.clone(), opened: kept.records[0].at };
-        batch.change(change, &mut Kept { change: indexed, fresh: kept.records.clone(), listed: false })?;
+        batch.change(change, &Kept { change: indexed, fresh: kept.records.clone(), listed: false })?;
         batch = batch.apply_if_long(index)?;
     }
     for release in views.releases() {
@@ -220,14 +265,14 @@ pub(crate) fn fill(index: &Index, views: &Views<Place>, mark: &Mark) -> Result<(
 
 /// One batch.
 #[derive(Default)]
-struct Edits {
+pub(crate) struct Edits {
     batch: sled::Batch,
     keys: usize,
 }
 
 impl Edits {
-    fn change(&mut self, change: &ChangeKey, kept: &mut Kept) -> Result<(), IndexError> {
-        let first = kept.change.fold.view.records - kept.fresh.len() as u64;
+    fn change(&mut self, change: &ChangeKey, kept: &Kept) -> Result<(), IndexError> {
+        let first = kept.first_fresh();
         for (places, seq) in kept.fresh.chunks(PLACES).zip((first..).step_by(PLACES)) {
             let bytes: Vec<u8> = places.iter().flat_map(|place| place.encode()).collect();
             self.put(keys::places(change, seq), bytes);
@@ -243,10 +288,8 @@ impl Edits {
             } else {
                 self.remove(keys::open(change));
             }
-            kept.listed = open;
         }
         self.put(keys::change(change), json(&kept.change)?);
-        kept.fresh.clear();
         Ok(())
     }
 
@@ -267,7 +310,11 @@ impl Edits {
         self.apply(index).map(|()| Self::default())
     }
 
-    fn apply(self, index: &Index) -> Result<(), IndexError> {
+    /// Puts the batch into sled.
+    ///
+    /// # Errors
+    /// Where sled fails. Final: the index is not used any more.
+    pub(crate) fn apply(self, index: &Index) -> Result<(), IndexError> {
         index.make_room(self.keys);
         guarded(|| {
             index.db.apply_batch(self.batch)?;

@@ -2,13 +2,13 @@
 //! writer and the replay at open both go through here.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
 use pintle_lifecycle::ids::ChangeKey;
 use pintle_lifecycle::record::Record;
 
-use super::shelf::{Shelf, read};
-use crate::index::fold::{FoldError, IndexFold, fill};
+use super::shelf::{Kept, Shelf};
+use crate::index::fold::{FoldError, fill};
 use crate::index::{Index, IndexError, Mark, open};
 use crate::log::position::{Place, Position};
 use crate::log::segment::StoreId;
@@ -24,8 +24,7 @@ const PENDING_KEYS: usize = 4_096;
 pub(crate) struct Intake {
     store: PathBuf,
     id: StoreId,
-    shelf: Arc<RwLock<Shelf>>,
-    fold: IndexFold,
+    shelf: Arc<Shelf>,
     mark: Mark,
     /// Bytes of records that are kept track of in memory.
     bytes: usize,
@@ -36,41 +35,32 @@ impl Intake {
     /// Views in memory, of nothing yet.
     pub(super) fn in_memory(store: &Path, id: StoreId, index_from_bytes: usize) -> Self {
         let mark = Mark { store: id.hex(), group: 0, at: Position { segment: 0, offset: 0 }, format: 0 };
-        let shelf = Shelf::Memory(Views::default());
-        Self::of(store, id, shelf, mark, index_from_bytes)
+        Self::of(store, id, Kept::Memory(Views::default()), mark, index_from_bytes)
     }
 
     /// Goes on with an index.
     pub(super) fn with_index(store: &Path, id: StoreId, index: Index, mark: Mark) -> Self {
-        Self::of(store, id, Shelf::Index(index), mark, 0)
+        Self::of(store, id, Kept::Index(index), mark, 0)
     }
 
-    fn of(store: &Path, id: StoreId, shelf: Shelf, mark: Mark, index_from_bytes: usize) -> Self {
-        Self {
-            store: store.to_owned(),
-            id,
-            shelf: Arc::new(RwLock::new(shelf)),
-            fold: IndexFold::default(),
-            mark,
-            bytes: 0,
-            index_from_bytes,
-        }
+    fn of(store: &Path, id: StoreId, kept: Kept, mark: Mark, index_from_bytes: usize) -> Self {
+        Self { store: store.to_owned(), id, shelf: Arc::new(Shelf::new(kept)), mark, bytes: 0, index_from_bytes }
     }
 
-    pub(crate) fn shelf(&self) -> &Arc<RwLock<Shelf>> {
+    pub(crate) fn shelf(&self) -> &Arc<Shelf> {
         &self.shelf
     }
 
     /// Whether the views are in memory only.
     pub(super) fn is_in_memory(&self) -> bool {
-        matches!(*read(&self.shelf), Shelf::Memory(_))
+        matches!(*self.shelf.kept(), Kept::Memory(_))
     }
 
     /// Number of the next record of a change.
     pub(super) fn next(&mut self, change: &ChangeKey) -> Result<u64, IndexError> {
-        match &*read(&self.shelf) {
-            Shelf::Memory(views) => Ok(views.next(change)),
-            Shelf::Index(index) => self.fold.next(index, change),
+        match &*self.shelf.kept() {
+            Kept::Memory(views) => Ok(views.next(change)),
+            Kept::Index(index) => self.shelf.fold().next(index, change),
         }
     }
 
@@ -88,17 +78,17 @@ impl Intake {
         let records = records.into_iter().inspect(|(record, _)| {
             mark.format = mark.format.max(u16::try_from(record.v).unwrap_or(u16::MAX));
         });
-        if matches!(*read(&self.shelf), Shelf::Memory(_)) {
-            let mut guard = self.shelf.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-            if let Shelf::Memory(views) = &mut *guard {
+        if matches!(*self.shelf.kept(), Kept::Memory(_)) {
+            if let Kept::Memory(views) = &mut *self.shelf.kept_mut() {
                 for (record, place) in records {
                     views.take(record, place)?;
                     self.bytes += place.len as usize;
                 }
             }
-        } else if let Shelf::Index(index) = &*read(&self.shelf) {
+        } else if let Kept::Index(index) = &*self.shelf.kept() {
+            let mut fold = self.shelf.fold();
             for (record, place) in records {
-                self.fold.take(index, record, place)?;
+                fold.take(index, record, place)?;
             }
         }
         self.mark.group = number;
@@ -121,28 +111,30 @@ impl Intake {
             }
             return Ok(());
         }
-        let pending = self.fold.pending();
+        let pending = self.shelf.fold().pending();
         let due = pending.records >= PENDING_RECORDS || pending.bytes >= PENDING_BYTES || pending.keys >= PENDING_KEYS;
         if due { self.settle() } else { Ok(()) }
     }
 
-    /// Puts everything into the index, where there is one, so that reads see it.
+    /// Puts everything into the index, where there is one.
     ///
     /// # Errors
     /// Where the index fails.
     pub(super) fn settle(&mut self) -> Result<(), IndexError> {
-        match &*read(&self.shelf) {
-            Shelf::Memory(_) => Ok(()),
-            Shelf::Index(index) => self.fold.settle(index, &self.mark),
-        }
+        let kept = self.shelf.kept();
+        let Kept::Index(index) = &*kept else { return Ok(()) };
+        let Some(batch) = self.shelf.fold().batch(&self.mark)? else { return Ok(()) };
+        batch.apply(index)?;
+        self.shelf.fold().settled();
+        Ok(())
     }
 
     fn move_to_index(&mut self) -> Result<(), IndexError> {
         let (index, _) = open::create(&self.store, self.id)?;
-        if let Shelf::Memory(views) = &*read(&self.shelf) {
+        if let Kept::Memory(views) = &*self.shelf.kept() {
             open::guarded(|| fill(&index, views, &self.mark))?;
         }
-        *self.shelf.write().unwrap_or_else(std::sync::PoisonError::into_inner) = Shelf::Index(index);
+        *self.shelf.kept_mut() = Kept::Index(index);
         self.bytes = 0;
         Ok(())
     }

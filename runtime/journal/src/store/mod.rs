@@ -16,7 +16,7 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, RwLock};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use async_trait::async_trait;
@@ -32,14 +32,14 @@ pub use reader::Reader;
 
 use crate::index::IndexError;
 use crate::index::open::condemn;
-use crate::journal::{ChangeQuery, Journal, JournalError, Receipt};
+use crate::journal::{ChangeQuery, Hurried, Hurry, Journal, JournalError, Receipt};
 use crate::log::frame::{Frame, MAX_RECORD};
 use crate::log::places::Places;
 use crate::views::state_value;
 use lock::StoreLock;
 use queue::{Append, Item, Queue};
 use room::Room;
-use shelf::{Shelf, read};
+use shelf::{Near, Shelf};
 
 /// The journal on the disk of this machine. Dropping it writes what is queued and gives the store free.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ pub struct Store {
 struct Shared {
     dir: PathBuf,
     queue: Queue,
-    shelf: Arc<RwLock<Shelf>>,
+    shelf: Arc<Shelf>,
     places: Places,
     room: Room,
     /// Why nothing can be written any more.
@@ -102,11 +102,8 @@ impl Store {
         self.shared.room.check()
     }
 
-    /// Runs `look` on a thread that may block, when everything queued before can be read.
-    async fn read<T: Send + 'static>(
-        &self,
-        look: impl FnOnce(&Shared) -> Result<T, JournalError> + Send + 'static,
-    ) -> Result<T, JournalError> {
+    /// Waits until the index has everything that was queued before.
+    async fn settle(&self) {
         if self.shared.settled.load(Ordering::Acquire) < self.shared.queue.pushed() {
             let (sender, settled) = oneshot::channel();
             if self.shared.queue.push(Item::Settle(sender)).is_ok() {
@@ -114,6 +111,13 @@ impl Store {
                 settled.await.unwrap_or_default();
             }
         }
+    }
+
+    /// Runs `look` on a thread that may block.
+    async fn read<T: Send + 'static>(
+        &self,
+        look: impl FnOnce(&Shared) -> Result<T, JournalError> + Send + 'static,
+    ) -> Result<T, JournalError> {
         let shared = Arc::clone(&self.shared);
         let looked = tokio::task::spawn_blocking(move || look(&shared)).await;
         looked.unwrap_or_else(|error| Err(JournalError::Damaged { problem: format!("reading it failed: {error}") }))
@@ -157,7 +161,7 @@ impl Journal for Store {
         };
         let (done, receipt) = Receipt::waiting();
         match self.shared.queue.push(Item::Append(Append { records, frames, done: Some(done) })) {
-            Ok(()) => receipt,
+            Ok(number) => receipt.with_hurry(Some(Hurry::new(Arc::clone(&self.shared) as Arc<dyn Hurried>, number))),
             Err(_) => Receipt::ready(Err(JournalError::Closed)),
         }
     }
@@ -172,20 +176,28 @@ impl Journal for Store {
     }
 
     async fn change(&self, change: &ChangeKey) -> Result<Option<ChangeView>, JournalError> {
+        if let Near::Known(view) = self.shared.look(|shelf| Ok(shelf.near_change(change)))? {
+            return Ok(view);
+        }
         let change = change.clone();
-        self.read(move |shared| shared.look(|shelf| shelf.change(&change))).await
+        self.read(move |shared| shared.look(|shelf| shelf.far_change(&change))).await
     }
 
     async fn changes(&self, query: ChangeQuery) -> Result<Vec<ChangeView>, JournalError> {
+        self.settle().await;
         self.read(move |shared| shared.look(|shelf| shelf.changes(&query))).await
     }
 
     async fn release(&self, release: &ReleaseKey) -> Result<Option<ReleaseView>, JournalError> {
+        if let Near::Known(view) = self.shared.look(|shelf| Ok(shelf.near_release(release)))? {
+            return Ok(view);
+        }
         let release = release.clone();
-        self.read(move |shared| shared.look(|shelf| shelf.release(&release))).await
+        self.read(move |shared| shared.look(|shelf| shelf.far_release(&release))).await
     }
 
     async fn releases(&self) -> Result<Vec<ReleaseView>, JournalError> {
+        self.settle().await;
         self.read(|shared| shared.look(Shelf::releases)).await
     }
 
@@ -232,7 +244,7 @@ impl Shared {
         if let Some(error) = self.index_failure.get() {
             return Err(error.clone().into());
         }
-        look(&read(&self.shelf)).map_err(|error| {
+        look(&self.shelf).map_err(|error| {
             self.fail_index(&error);
             error.into()
         })
@@ -240,6 +252,12 @@ impl Shared {
 
     fn settled_through(&self, items: u64) {
         self.settled.store(items, Ordering::Release);
+    }
+}
+
+impl Hurried for Shared {
+    fn hurry(&self, append: u64) {
+        self.queue.hurry(append);
     }
 }
 

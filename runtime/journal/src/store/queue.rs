@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use pintle_lifecycle::record::Record;
 use tokio::sync::oneshot;
@@ -14,6 +15,9 @@ const GROUP_BYTES: usize = 4 << 20;
 /// Whoever appends waits where so much is queued.
 const QUEUE_ITEMS: usize = 16_384;
 const QUEUE_BYTES: usize = 64 << 20;
+/// What nobody waits for lies for so long at most, and once more where the queue was empty before it: until then it may share a
+/// sync with something that somebody waits for.
+const LINGER: Duration = Duration::from_millis(5);
 
 /// Something for the writer to do, in its turn.
 #[derive(Debug)]
@@ -47,7 +51,11 @@ struct State {
     bytes: usize,
     /// Items ever queued.
     pushed: u64,
+    /// Items ever queued up to the last one that somebody waits for.
+    wanted: u64,
     writer_waits: bool,
+    /// The writer waits without a bound for the first item.
+    writer_sleeps: bool,
     blocked: usize,
     closed: bool,
 }
@@ -61,8 +69,8 @@ pub(super) struct Group {
 }
 
 impl Queue {
-    /// Queues an item; waits where there is too much. Gives the item back where the queue is closed.
-    pub(super) fn push(&self, item: Item) -> Result<(), Item> {
+    /// Queues an item; waits where there is too much. Says its number, or gives it back where the queue is closed.
+    pub(super) fn push(&self, item: Item) -> Result<u64, Item> {
         let mut state = self.state();
         while !state.closed && (state.items.len() >= QUEUE_ITEMS || state.bytes >= QUEUE_BYTES) {
             state.blocked += 1;
@@ -74,11 +82,28 @@ impl Queue {
         }
         state.bytes += item.bytes();
         state.pushed += 1;
-        state.items.push_back(item);
-        if std::mem::take(&mut state.writer_waits) {
-            self.filled.notify_one();
+        if matches!(item, Item::Settle(_)) {
+            state.wanted = state.pushed;
         }
-        Ok(())
+        state.items.push_back(item);
+        if state.writer_sleeps || (state.writer_waits && state.is_due()) {
+            self.wake(&mut state);
+        }
+        Ok(state.pushed)
+    }
+
+    /// Somebody waits for the item of this number.
+    pub(super) fn hurry(&self, item: u64) {
+        let mut state = self.state();
+        state.wanted = state.wanted.max(item);
+        if state.writer_waits && state.is_due() {
+            self.wake(&mut state);
+        }
+    }
+
+    fn wake(&self, state: &mut State) {
+        (state.writer_waits, state.writer_sleeps) = (false, false);
+        self.filled.notify_one();
     }
 
     /// Items ever queued.
@@ -88,13 +113,18 @@ impl Queue {
 
     /// The next group, when there is something; none when the queue is closed and empty.
     pub(super) fn next_group(&self) -> Option<Group> {
-        let mut state = self.state();
-        while state.items.is_empty() {
-            if state.closed {
-                return None;
-            }
-            state.writer_waits = true;
-            state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
+        let state = self.state();
+        // Not without a bound at once: whoever queues something soon need not wake this thread then.
+        let mut state = self.wait(state, |state| state.items.is_empty() && !state.closed);
+        if state.items.is_empty() && !state.closed {
+            (state.writer_waits, state.writer_sleeps) = (true, true);
+            let nothing = |state: &mut State| state.items.is_empty() && !state.closed;
+            state = self.filled.wait_while(state, nothing).unwrap_or_else(PoisonError::into_inner);
+        }
+        let mut state = self.wait(state, |state| !state.is_due());
+        (state.writer_waits, state.writer_sleeps) = (false, false);
+        if state.items.is_empty() {
+            return None;
         }
         let (mut items, mut records, mut bytes) = (Vec::new(), 0, 0);
         while let Some(item) = state.items.front() {
@@ -113,6 +143,19 @@ impl Queue {
         Some(Group { items, through })
     }
 
+    /// Waits while `holds`, for [`LINGER`] at most.
+    fn wait<'a>(&'a self, mut state: MutexGuard<'a, State>, holds: impl Fn(&State) -> bool) -> MutexGuard<'a, State> {
+        let left_waiting = |state: &mut State| {
+            state.writer_waits = holds(state);
+            state.writer_waits
+        };
+        if left_waiting(&mut state) {
+            state =
+                self.filled.wait_timeout_while(state, LINGER, left_waiting).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state
+    }
+
     /// Takes nothing more; what is queued is still done.
     pub(super) fn close(&self) {
         self.state().closed = true;
@@ -129,6 +172,14 @@ impl Queue {
     fn state(&self) -> MutexGuard<'_, State> {
         // Nothing in here panics half way.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Whether the writer shall go on now.
+    fn is_due(&self) -> bool {
+        let first = self.pushed - self.items.len() as u64 + 1;
+        self.closed || self.wanted >= first || self.items.len() >= GROUP_RECORDS || self.bytes >= GROUP_BYTES
     }
 }
 

@@ -1,68 +1,136 @@
-//! The views that reads look at: in memory while the log is short, in the index later.
+//! The views that reads look at: in memory while the log is short; later in the index, and before it what the index has not
+//! taken in yet.
 
-use std::sync::{RwLock, RwLockReadGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use pintle_lifecycle::ids::{ChangeKey, ReleaseKey};
 use pintle_lifecycle::view::{ChangeView, ReleaseView};
 
+use crate::index::fold::IndexFold;
 use crate::index::open::guarded;
 use crate::index::{Index, IndexError};
 use crate::journal::ChangeQuery;
 use crate::log::position::Place;
 use crate::views::Views;
 
+/// The views of a store. The writer adds, everybody else looks.
 #[derive(Debug)]
-pub(crate) enum Shelf {
+pub(crate) struct Shelf {
+    kept: RwLock<Kept>,
+    /// What is newer than the index, and what was looked at lately. Not used while the views are in memory.
+    fold: Mutex<IndexFold>,
+}
+
+/// Where views are kept.
+#[derive(Debug)]
+pub(crate) enum Kept {
     Memory(Views<Place>),
     Index(Index),
 }
 
+/// What is known without the disk.
+pub(crate) enum Near<T> {
+    Known(T),
+    /// The index has it, if anything has.
+    Far,
+}
+
+impl<T> From<Option<T>> for Near<T> {
+    fn from(known: Option<T>) -> Self {
+        known.map_or(Self::Far, Self::Known)
+    }
+}
+
+// Locks: a writer that panicked has left both whole, since they are changed record by record, or replaced.
 impl Shelf {
+    pub(crate) fn new(kept: Kept) -> Self {
+        Self { kept: RwLock::new(kept), fold: Mutex::default() }
+    }
+
+    pub(crate) fn kept(&self) -> RwLockReadGuard<'_, Kept> {
+        self.kept.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn kept_mut(&self) -> RwLockWriteGuard<'_, Kept> {
+        self.kept.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn fold(&self) -> MutexGuard<'_, IndexFold> {
+        self.fold.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn near<T>(&self, memory: impl FnOnce(&Views<Place>) -> T, fold: impl FnOnce(&IndexFold) -> Option<T>) -> Near<T> {
+        match &*self.kept() {
+            Kept::Memory(views) => Near::Known(memory(views)),
+            Kept::Index(_) => fold(&self.fold()).into(),
+        }
+    }
+
+    /// What is far: views in memory are never.
+    fn far<T: Default>(&self, look: impl FnOnce(&Index) -> Result<T, IndexError>) -> Result<T, IndexError> {
+        match &*self.kept() {
+            Kept::Memory(_) => Ok(T::default()),
+            Kept::Index(index) => guarded(|| look(index)),
+        }
+    }
+
+    pub(crate) fn near_change(&self, change: &ChangeKey) -> Near<Option<ChangeView>> {
+        self.near(|views| views.change(change).cloned(), |fold| fold.change(change).map(Some))
+    }
+
+    pub(crate) fn far_change(&self, change: &ChangeKey) -> Result<Option<ChangeView>, IndexError> {
+        self.far(|index| Ok(index.change(change)?.map(|indexed| indexed.fold.view)))
+    }
+
+    pub(crate) fn near_release(&self, release: &ReleaseKey) -> Near<Option<ReleaseView>> {
+        self.near(|views| views.release(release).cloned(), |fold| fold.release(release))
+    }
+
+    pub(crate) fn far_release(&self, release: &ReleaseKey) -> Result<Option<ReleaseView>, IndexError> {
+        self.far(|index| index.release(release))
+    }
+
+    /// Where the records of a change lie.
     pub(crate) fn places(&self, change: &ChangeKey) -> Result<Vec<Place>, IndexError> {
-        match self {
-            Self::Memory(views) => Ok(views.records(change).to_vec()),
-            Self::Index(index) => guarded(|| index.places(change)),
-        }
-    }
-
-    pub(crate) fn change(&self, change: &ChangeKey) -> Result<Option<ChangeView>, IndexError> {
-        match self {
-            Self::Memory(views) => Ok(views.change(change).cloned()),
-            Self::Index(index) => Ok(guarded(|| index.change(change))?.map(|indexed| indexed.fold.view)),
-        }
-    }
-
-    pub(crate) fn changes(&self, query: &ChangeQuery) -> Result<Vec<ChangeView>, IndexError> {
-        match self {
-            Self::Memory(views) => Ok(views.changes(query)),
-            Self::Index(index) => guarded(|| index.changes(query)),
-        }
-    }
-
-    pub(crate) fn release(&self, release: &ReleaseKey) -> Result<Option<ReleaseView>, IndexError> {
-        match self {
-            Self::Memory(views) => Ok(views.release(release).cloned()),
-            Self::Index(index) => guarded(|| index.release(release)),
-        }
-    }
-
-    pub(crate) fn releases(&self) -> Result<Vec<ReleaseView>, IndexError> {
-        match self {
-            Self::Memory(views) => Ok(views.releases().into_iter().cloned().collect()),
-            Self::Index(index) => guarded(|| index.releases()),
+        match &*self.kept() {
+            Kept::Memory(views) => Ok(views.records(change).to_vec()),
+            Kept::Index(index) => {
+                let fresh = self.fold().fresh(change);
+                let mut places = guarded(|| index.places(change))?;
+                if let Some((first, fresh)) = fresh {
+                    // The index may have taken the fresh ones in meanwhile.
+                    places.truncate(usize::try_from(first).unwrap_or(usize::MAX));
+                    places.extend(fresh);
+                }
+                Ok(places)
+            }
         }
     }
 
     /// Where the record lies that put a value of a release's state.
     pub(crate) fn state(&self, uid: &str, key: &str) -> Result<Option<Place>, IndexError> {
-        match self {
-            Self::Memory(views) => Ok(views.state(uid, key).copied()),
-            Self::Index(index) => guarded(|| index.state(uid, key)),
+        match &*self.kept() {
+            Kept::Memory(views) => Ok(views.state(uid, key).copied()),
+            Kept::Index(index) => {
+                let fresh = self.fold().state(uid, key);
+                fresh.map_or_else(|| guarded(|| index.state(uid, key)), Ok)
+            }
         }
     }
-}
 
-/// Looks at the shelf. A writer that panicked has left it whole: it is changed record by record, or replaced.
-pub(crate) fn read(shelf: &RwLock<Shelf>) -> RwLockReadGuard<'_, Shelf> {
-    shelf.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+    /// Those that the index has taken in.
+    pub(crate) fn changes(&self, query: &ChangeQuery) -> Result<Vec<ChangeView>, IndexError> {
+        match &*self.kept() {
+            Kept::Memory(views) => Ok(views.changes(query)),
+            Kept::Index(index) => guarded(|| index.changes(query)),
+        }
+    }
+
+    /// Those that the index has taken in.
+    pub(crate) fn releases(&self) -> Result<Vec<ReleaseView>, IndexError> {
+        match &*self.kept() {
+            Kept::Memory(views) => Ok(views.releases().into_iter().cloned().collect()),
+            Kept::Index(index) => guarded(|| index.releases()),
+        }
+    }
 }

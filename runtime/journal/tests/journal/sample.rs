@@ -1,5 +1,7 @@
 //! Records of changes as tests need them.
 
+use std::sync::Arc;
+
 use pintle_lifecycle::call::{Answer, Bytes, Call};
 use pintle_lifecycle::ending::{ChangeState, Ending};
 use pintle_lifecycle::ids::{ChangeKey, ReleaseKey, StepId};
@@ -38,7 +40,7 @@ impl Change {
     }
 
     pub fn opened(&mut self) -> Record {
-        let plan = Box::new(plan(&self.key));
+        let plan = Arc::new(plan(&self.key));
         self.record(Event::ChangeOpened { plan, by: "ada".to_owned() })
     }
 

@@ -6,6 +6,7 @@ use super::Module;
 use crate::document::DriverDocument;
 use crate::document::driver::{ActionSpec, HookName, ModeName};
 use crate::ids::StepId;
+use crate::json::Json;
 use crate::plan::{ActionPlan, ChangeKind, Mode, Node, Phase};
 
 /// The phases of a change of that kind that do anything, in order.
@@ -64,7 +65,7 @@ fn action(spec: &ActionSpec, mode: &StepId, modules: &BTreeMap<&str, &Module>) -
         on_failure: spec.on_failure,
         retry: spec.retry,
         pivot: spec.pivot,
-        args: serde_json::Value::Null,
+        args: Json::default(),
     })
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::PlanInput;
 use crate::digest::sha256;
 use crate::document::image_at;
+use crate::json::Json;
 use crate::plan::{Render, RenderRef};
 
 pub(super) fn of(input: &PlanInput<'_>, generation: u64) -> Render {
@@ -29,6 +30,7 @@ pub(super) fn of(input: &PlanInput<'_>, generation: u64) -> Render {
         }
     }
     let digest = digest(&objects, &version);
+    let objects = objects.into_iter().map(Json::from).collect();
     Render { reference: RenderRef { digest, generation, version }, objects }
 }
 

@@ -51,7 +51,7 @@ fn a_new_release_is_set_up() {
     assert_eq!((plan.kind, plan.generation, plan.from_version.as_deref()), (ChangeKind::Setup, 1, None));
     assert_eq!(plan.target.release, ReleaseKey::new("acme", "shop").unwrap());
     assert_eq!((plan.target.uid.as_str(), plan.target.namespace.as_str()), ("00112233445566ff", "default"));
-    assert_eq!(plan.document["spec"]["driver"]["path"], "/srv/shop/.");
+    assert_eq!(plan.document.value()["spec"]["driver"]["path"], "/srv/shop/.");
     assert_eq!(plan.modules(), ["a".repeat(64), "f".repeat(64)]);
     assert_eq!(plan.former, None);
 }
@@ -200,10 +200,10 @@ fn plain_content_needs_no_driver() {
     };
     let Ok(Planned::Change(plan)) = plan(&input(&release)) else { panic!("no plan") };
     assert_eq!(nodes(&plan), ["setup: sync sync"]);
-    assert_eq!(plan.document["spec"]["content"]["manifests"]["path"], "/r/m");
+    assert_eq!(plan.document.value()["spec"]["content"]["manifests"]["path"], "/r/m");
     assert_eq!((plan.driver, plan.driver_dir, plan.components.len()), (None, None, 0));
     // What was stored plans the same again, and at another version too.
-    let text = release::at_version(&plan.document, "2");
+    let text = release::at_version(&plan.document.value(), "2");
     let again = ReleaseDocument::read("release.json", &text, &mut problems).unwrap();
     assert_eq!(again.spec.version.as_str(), "2");
 }

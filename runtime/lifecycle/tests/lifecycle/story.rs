@@ -1,5 +1,7 @@
 //! A change told record by record: what the drive would do with decisions, without doing anything.
 
+use std::sync::Arc;
+
 use pintle_lifecycle::call::{Answer, Call, CallError};
 use pintle_lifecycle::decide::{Decision, Work, decide};
 use pintle_lifecycle::ending::Ending;
@@ -32,7 +34,7 @@ impl Story {
             change: plan.target.release.change(number),
             seq: 0,
             at: Stamp { wall: 1_796_000_000_000, up: 0, boot: 1 },
-            event: Event::ChangeOpened { plan: Box::new(plan.clone()), by: "ana".into() },
+            event: Event::ChangeOpened { plan: Arc::new(plan.clone()), by: "ana".into() },
         };
         Self {
             history: History::open(&record).unwrap(),

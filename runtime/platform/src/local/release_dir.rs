@@ -111,7 +111,11 @@ impl Applied {
     /// `NotFound` where the render has no such workload.
     pub(super) fn process(&self, workload: &Workload) -> Result<ProcessSpec, PlatformError> {
         let object = self.render.object(workload).filter(|_| workload.kind == PROCESS);
-        object.map(process_of).transpose()?.ok_or_else(|| PlatformError::NotFound(format!("{workload} is not applied")))
+        object
+            .as_ref()
+            .map(process_of)
+            .transpose()?
+            .ok_or_else(|| PlatformError::NotFound(format!("{workload} is not applied")))
     }
 }
 

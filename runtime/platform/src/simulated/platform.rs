@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pintle_lifecycle::call::JobResult;
+use pintle_lifecycle::json::Json;
 use pintle_lifecycle::plan::{Render, Target, Workload};
 use tokio::time::Instant;
 
@@ -132,7 +133,7 @@ impl Platform for Simulated {
             if whole {
                 release.workloads = wanted;
                 release.applied = Some(render.reference.clone());
-                release.objects.clone_from(&render.objects);
+                release.objects = render.objects.iter().map(Json::value).collect();
             } else {
                 release.workloads.extend(wanted.into_iter().take(names.len() / 2));
             }

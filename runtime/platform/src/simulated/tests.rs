@@ -35,7 +35,11 @@ fn render(version: &str) -> Render {
     };
     Render {
         reference: RenderRef { digest: version.into(), generation: 1, version: version.into() },
-        objects: vec![process("server"), process("worker"), json!({"kind": "ConfigMap", "metadata": {"name": "c"}})],
+        objects: vec![
+            process("server").into(),
+            process("worker").into(),
+            json!({"kind": "ConfigMap", "metadata": {"name": "c"}}).into(),
+        ],
     }
 }
 

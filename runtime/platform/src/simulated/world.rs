@@ -5,6 +5,7 @@ use std::fmt;
 
 use pintle_lifecycle::call::{JobResult, Output};
 use pintle_lifecycle::ids::ReleaseKey;
+use pintle_lifecycle::json::Json;
 use pintle_lifecycle::plan::{Render, RenderRef, Workload};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -82,7 +83,7 @@ impl Release {
 
     /// The workloads as `render` wants them. Content that stays keeps the version that brought it in.
     pub(super) fn wanted(&self, render: &Render, held: &BTreeSet<Workload>) -> BTreeMap<Workload, Running> {
-        let wanted = |object: &Value| {
+        let wanted = |object: Value| {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             let workload = Workload { kind: text(&object["kind"]), name: text(&object["metadata"]["name"]) };
             if !WORKLOADS.contains(&workload.kind.as_str()) {
@@ -92,19 +93,14 @@ impl Release {
             // A render that leaves the number to others keeps what is there.
             let replicas = replicas.unwrap_or_else(|| self.replicas(&workload).max(1));
             let desired = if held.contains(&workload) { 0 } else { replicas };
-            let running = match self.workloads.get(&workload).filter(|old| old.object == *object) {
+            let running = match self.workloads.get(&workload).filter(|old| old.object == object) {
                 Some(old) if old.desired == desired => old.clone(),
                 Some(old) => Running { desired, since: Instant::now(), ..old.clone() },
-                None => Running {
-                    object: object.clone(),
-                    desired,
-                    version: render.reference.version.clone(),
-                    since: Instant::now(),
-                },
+                None => Running { object, desired, version: render.reference.version.clone(), since: Instant::now() },
             };
             Some((workload, running))
         };
-        render.objects.iter().filter_map(wanted).collect()
+        render.objects.iter().map(Json::value).filter_map(wanted).collect()
     }
 }
 

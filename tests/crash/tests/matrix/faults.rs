@@ -2,6 +2,7 @@
 //! person. The change ends applied or says why not, and no effect is applied twice.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use pintle_lifecycle::ending::{ChangeState, Ending};
@@ -143,7 +144,7 @@ fn a_trap_between_any_two_calls_ends_the_change_and_only_once() {
         for place in 0..PANICS {
             let mut rig = set_up().await;
             let mut plan = upgrade(&guests().module, "everything");
-            first_action(&mut plan).args = serde_json::json!({"panicAt": place});
+            first_action(&mut plan).args = serde_json::json!({"panicAt": place}).into();
             assert_eq!(rig.change(&change(2), &plan).await, ChangeState::Failed, "panic {place}");
             assert_eq!(ending(&rig, "everything").await.word(), "Trapped", "panic {place}");
             let history = rig.history(&change(2)).await;
@@ -302,7 +303,7 @@ async fn replayed_by_another(calls: usize, other: &str) -> (Rig, ChangeState) {
     let records = records.iter().map(|record| {
         let mut record = pintle_lifecycle::record::Record::clone(record);
         if let (Event::ChangeOpened { plan, .. }, 2) = (&mut record.event, record.change.number) {
-            other.clone_into(&mut first_action(plan).export);
+            other.clone_into(&mut first_action(Arc::make_mut(plan)).export);
         }
         record
     });

@@ -2,6 +2,7 @@
 
 use pintle_lifecycle::grant::{ComponentPermissions, JobPermissions, Permissions, ReleasePermissions};
 use pintle_lifecycle::ids::{ChangeKey, ReleaseKey, StepId};
+use pintle_lifecycle::json::Json;
 use pintle_lifecycle::plan::{
     ActionPlan, ChangeKind, Component, Limits, Mode, Node, OnFailure, Phase, Plan, Render, RenderRef, Retry, Target,
     Workload,
@@ -35,7 +36,7 @@ pub fn render(version: &str, generation: u64) -> Render {
     };
     Render {
         reference: RenderRef { digest: format!("digest-of-{version}"), generation, version: version.to_owned() },
-        objects: vec![object("server", 1), object("task-worker", 2)],
+        objects: vec![object("server", 1).into(), object("task-worker", 2).into()],
     }
 }
 
@@ -65,7 +66,7 @@ pub fn upgrade(module: &str, action: &str) -> Plan {
             on_failure: OnFailure::Fail,
             retry: Retry::default(),
             pivot: false,
-            args: serde_json::Value::Null,
+            args: Json::default(),
         }],
         syncs: true,
         step,
@@ -126,8 +127,8 @@ fn plan(kind: ChangeKind, former: Option<Render>, phases: Vec<Phase>) -> Plan {
         on_delete: Vec::new(),
         permissions: permissions(),
         limits: Limits::default(),
-        values: serde_json::Value::Null,
-        document: serde_json::Value::Null,
+        values: Json::default(),
+        document: Json::default(),
         driver_dir: None,
         reason: "matrix".to_owned(),
     }

@@ -52,7 +52,7 @@ impl Rig {
 
     /// Opens a change and drives it through as many lives as it takes.
     pub async fn change(&mut self, change: &ChangeKey, plan: &Plan) -> ChangeState {
-        let opened = Event::ChangeOpened { plan: Box::new(plan.clone()), by: "matrix".to_owned() };
+        let opened = Event::ChangeOpened { plan: Arc::new(plan.clone()), by: "matrix".to_owned() };
         loop {
             if let Some(records) = self.dies_after_each {
                 self.journal.stop_after(self.journal.len() + records);
@@ -77,7 +77,7 @@ impl Rig {
 
     /// Opens a change and drives it until this Pintle dies, which it must.
     pub async fn die_once(&mut self, change: &ChangeKey, plan: &Plan) {
-        let opened = Event::ChangeOpened { plan: Box::new(plan.clone()), by: "matrix".to_owned() };
+        let opened = Event::ChangeOpened { plan: Arc::new(plan.clone()), by: "matrix".to_owned() };
         let created = ChangeLog::create(self.shared_journal(), self.shared_clock(), change.clone(), opened);
         let (log, _receipt) = created.expect("the first record opens a change");
         match self.live(Arc::new(log)).await {

@@ -137,7 +137,7 @@ fn components(view: &ReleaseView, plan: &Plan) -> Vec<Component> {
         Component {
             name: component.name.clone(),
             workload: component.workload.to_string(),
-            image: object.and_then(|object| object["spec"]["image"].as_str()).map(str::to_owned),
+            image: object.as_ref().and_then(|object| object["spec"]["image"].as_str()).map(str::to_owned),
             state: state(view, &component.name, object.is_some()),
         }
     };

@@ -1,0 +1,49 @@
+//! A Pintle in a folder, as a program embeds it, with the platform of the benches and one module.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use pintle::drive::Driver;
+use pintle::state_dir::StateDir;
+use pintle::weakening::Weakening;
+use pintle::{OpenOptions, Pintle};
+use pintle_lifecycle::ending::ChangeState;
+use pintle_lifecycle::ids::ReleaseKey;
+
+use crate::plans;
+use crate::world::World;
+
+pub struct Site {
+    pub pintle: Pintle,
+    pub world: Arc<World>,
+    pub driver: Driver,
+}
+
+impl Site {
+    pub fn open(folder: &Path) -> Result<Self> {
+        let options = OpenOptions {
+            state: StateDir::at(folder)?,
+            what: "bench".to_owned(),
+            told: None,
+            weakening: Weakening::default(),
+        };
+        let pintle = Pintle::open(options)?;
+        let world = Arc::<World>::default();
+        let driver = Driver { platform: Arc::clone(&world) as _, ..pintle.driver()? };
+        Ok(Self { pintle, world, driver })
+    }
+
+    /// Admits the module and says its digest.
+    pub async fn admit(&self, bytes: &[u8]) -> Result<String> {
+        Ok(self.driver.sandbox.admit(bytes).await?.digest.clone())
+    }
+
+    /// A request and its whole change: the plan becomes durable, the action runs, its end is recorded.
+    pub async fn change(&self, release: &ReleaseKey, module: &str, action: &str) -> Result<()> {
+        let log = Box::pin(self.pintle.open_change(plans::action(release, module, action))).await?;
+        let state = self.driver.drive(log).await?;
+        ensure!(state == ChangeState::Succeeded, "the change of {release} ended {state}");
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! A platform that has each effect at once and keeps nothing, so that what is measured is Pintle. Its Jobs never end.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use pintle_lifecycle::call::JobResult;
+use pintle_lifecycle::plan::{Render, Target, Workload};
+use pintle_platform::{Job, Platform, PlatformError, Status};
+use tokio::sync::Notify;
+
+#[derive(Default)]
+pub struct World {
+    /// Jobs that somebody waits for now or has waited for.
+    waiting: AtomicUsize,
+    came: Notify,
+}
+
+impl World {
+    /// Resolves when `count` Jobs are waited for.
+    pub async fn waited_for(&self, count: usize) {
+        loop {
+            let came = self.came.notified();
+            if self.waiting.load(Ordering::SeqCst) >= count {
+                return;
+            }
+            came.await;
+        }
+    }
+}
+
+#[async_trait]
+impl Platform for World {
+    async fn apply(&self, _: &str, _: &Target, _: &Render, _: &BTreeSet<Workload>) -> Result<(), PlatformError> {
+        Ok(())
+    }
+
+    async fn remove(&self, _: &str, _: &Target) -> Result<(), PlatformError> {
+        Ok(())
+    }
+
+    async fn scale(&self, _: &str, _: &Target, _: &Workload, _: u32) -> Result<(), PlatformError> {
+        Ok(())
+    }
+
+    async fn status(&self, _: &Target, _: &Workload) -> Result<Status, PlatformError> {
+        Ok(Status { desired: 1, running: 1, ready: 1 })
+    }
+
+    async fn wait_ready(&self, _: &Target, _: &Workload) -> Result<(), PlatformError> {
+        Ok(())
+    }
+
+    async fn images(&self, _: &Target, _: &Workload) -> Result<Vec<String>, PlatformError> {
+        Ok(vec!["registry.example/bench:1.0.0".to_owned()])
+    }
+
+    async fn start_job(&self, _: &str, _: &Target, _: &str, _: &Job) -> Result<(), PlatformError> {
+        Ok(())
+    }
+
+    async fn wait_job(&self, _: &Target, _: &str) -> Result<JobResult, PlatformError> {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        self.came.notify_waiters();
+        std::future::pending().await
+    }
+
+    async fn job_ended(&self, _: &Target, _: &str) -> Result<Option<bool>, PlatformError> {
+        Ok(Some(false))
+    }
+
+    async fn stop_job(&self, _: &str, _: &Target, _: &str) -> Result<(), PlatformError> {
+        Ok(())
+    }
+
+    async fn delete_job(&self, _: &str, _: &Target, _: &str) -> Result<(), PlatformError> {
+        Ok(())
+    }
+}
