@@ -3,6 +3,7 @@
 //! written last, and a mark inside say whether what was opened is what was written.
 
 use std::fs::{DirBuilder, File};
+use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
@@ -66,10 +67,7 @@ pub(crate) fn create(store: &Path, id: StoreId) -> Result<(Index, Mark), IndexEr
     let folder = folder(store);
     let sled = folder.join("sled");
     // What an attempt left that failed.
-    match std::fs::remove_dir_all(&folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(&folder, &error)),
-        _ => {}
-    }
+    remove(&folder)?;
     let made = DirBuilder::new().recursive(true).mode(0o700).create(&sled);
     made.map_err(|error| io(&sled, &error))?;
     let index = Index { db: Database(Some(open_sled(&sled)?)), store: store.to_owned() };
@@ -99,12 +97,21 @@ pub(crate) fn create(store: &Path, id: StoreId) -> Result<(Index, Mark), IndexEr
 /// Where the file system refuses.
 pub(crate) fn move_away(store: &Path) -> Result<PathBuf, IndexError> {
     let (folder, kept) = (folder(store), store.join(format!("{FOLDER}.broken")));
-    match std::fs::remove_dir_all(&kept) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(io(&kept, &error)),
-        _ => {}
-    }
+    remove(&kept)?;
     std::fs::rename(&folder, &kept).map_err(|error| io(&folder, &error))?;
     Ok(kept)
+}
+
+/// Removes what is there, be it a folder or a file that somebody put in its place.
+fn remove(path: &Path) -> Result<(), IndexError> {
+    let removed = match std::fs::remove_dir_all(path) {
+        Err(error) if error.kind() == ErrorKind::NotADirectory => std::fs::remove_file(path),
+        removed => removed,
+    };
+    match removed {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(io(path, &error)),
+        _ => Ok(()),
+    }
 }
 
 /// Removes an index that could not be made. The views stay in memory then.
