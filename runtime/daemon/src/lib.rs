@@ -14,7 +14,6 @@ mod looking;
 pub mod lookup;
 mod nearest;
 pub mod reading;
-pub mod recover;
 pub mod request;
 pub mod restore;
 pub mod state_dir;

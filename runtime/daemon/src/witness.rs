@@ -70,6 +70,10 @@ impl Journal for Witness {
         self.journal.changes(query).await
     }
 
+    async fn open_changes(&self) -> Result<Vec<ChangeKey>, JournalError> {
+        self.journal.open_changes().await
+    }
+
     async fn release(&self, release: &ReleaseKey) -> Result<Option<ReleaseView>, JournalError> {
         self.journal.release(release).await
     }

@@ -29,6 +29,9 @@ pub trait Journal: Send + Sync + 'static {
     /// Changes, newest first.
     async fn changes(&self, query: ChangeQuery) -> Result<Vec<ChangeView>, JournalError>;
 
+    /// The changes that have not ended, in the order in which they were opened.
+    async fn open_changes(&self) -> Result<Vec<ChangeKey>, JournalError>;
+
     async fn release(&self, release: &ReleaseKey) -> Result<Option<ReleaseView>, JournalError>;
 
     /// Releases by key, the deleted ones included.

@@ -186,6 +186,11 @@ impl Journal for MemoryJournal {
         Ok(self.stored().views.changes(&query))
     }
 
+    async fn open_changes(&self) -> Result<Vec<ChangeKey>, JournalError> {
+        self.alive().await;
+        Ok(self.stored().views.open_changes())
+    }
+
     async fn release(&self, release: &ReleaseKey) -> Result<Option<ReleaseView>, JournalError> {
         self.alive().await;
         Ok(self.stored().views.release(release).cloned())

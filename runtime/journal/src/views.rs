@@ -177,6 +177,12 @@ impl<P: Clone> Views<P> {
         self.order.iter().rev().filter_map(|key| self.change(key)).filter(wanted).take(limit).cloned().collect()
     }
 
+    /// In the order in which they were opened.
+    pub(crate) fn open_changes(&self) -> Vec<ChangeKey> {
+        let is_open = |key: &&ChangeKey| self.change(key).is_some_and(|view| !view.state.is_final());
+        self.order.iter().filter(is_open).cloned().collect()
+    }
+
     pub(crate) fn release(&self, release: &ReleaseKey) -> Option<&ReleaseView> {
         self.releases.get(release)?.as_ref()
     }

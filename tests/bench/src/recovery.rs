@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use pintle::recover::open_changes;
+use tokio::sync::Semaphore;
 
 use crate::Bench;
 use crate::child::Measured;
@@ -13,6 +13,8 @@ use crate::report::Line;
 use crate::site::Site;
 
 const CHANGES: usize = 10_000;
+/// Changes that are read from the journal at once.
+const READING: usize = 8;
 
 pub fn recovery(bench: &Bench) -> Result<Vec<Line>> {
     let (mut first, mut all) = (Rounds::default(), Rounds::default());
@@ -38,11 +40,15 @@ pub fn recovery(bench: &Bench) -> Result<Vec<Line>> {
 pub async fn recover(folder: &Path, changes: usize) -> Result<()> {
     let site = Arc::new(Site::open(folder)?);
     let world = Arc::clone(&site.world);
+    // The oldest go on while the others are still read.
+    let reading = Arc::new(Semaphore::new(READING));
     let mut driven = tokio::task::JoinSet::new();
-    for change in open_changes(site.pintle.journal()).await? {
-        let site = Arc::clone(&site);
+    for change in site.pintle.journal().open_changes().await? {
+        let (site, reading) = (Arc::clone(&site), Arc::clone(&reading));
         driven.spawn(async move {
+            let turn = reading.acquire().await?;
             let log = site.pintle.recover(&change).await?;
+            drop(turn);
             anyhow::Ok(site.driver.drive(log).await?)
         });
     }

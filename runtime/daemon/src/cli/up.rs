@@ -7,7 +7,6 @@ use super::exit::Exit;
 use super::global::Global;
 use super::session::{Following, Session};
 use crate::error::Error;
-use crate::recover::open_changes;
 use crate::request::{Keep, Request};
 
 /// Set up or change a release, and follow its steps
@@ -46,7 +45,7 @@ impl Up {
 
 /// Goes on with all open changes at once, then starts again what should run and does not.
 async fn go_on(session: &mut Session) -> Result<Exit, Error> {
-    let open = open_changes(session.pintle.journal()).await?;
+    let open = session.pintle.journal().open_changes().await?;
     if open.is_empty() {
         session.say("nothing to do: no change is open");
     }

@@ -38,6 +38,13 @@ impl Index {
         Ok(views)
     }
 
+    /// In the order in which they were opened.
+    pub(crate) fn open_changes(&self) -> Result<Vec<ChangeKey>, IndexError> {
+        let mut keys = self.keys_of_changes(true, usize::MAX)?;
+        keys.reverse();
+        Ok(keys)
+    }
+
     /// Keys of changes of all releases, newest first.
     fn keys_of_changes(&self, open: bool, limit: usize) -> Result<Vec<ChangeKey>, IndexError> {
         if !open {

@@ -188,6 +188,11 @@ impl Journal for Store {
         self.read(move |shared| shared.look(|shelf| shelf.changes(&query))).await
     }
 
+    async fn open_changes(&self) -> Result<Vec<ChangeKey>, JournalError> {
+        self.settle().await;
+        self.read(|shared| shared.look(Shelf::open_changes)).await
+    }
+
     async fn release(&self, release: &ReleaseKey) -> Result<Option<ReleaseView>, JournalError> {
         if let Near::Known(view) = self.shared.look(|shelf| Ok(shelf.near_release(release)))? {
             return Ok(view);

@@ -182,6 +182,10 @@ impl Journal for Reader {
         self.read(move |views, _| Ok(views.changes(&query))).await
     }
 
+    async fn open_changes(&self) -> Result<Vec<ChangeKey>, JournalError> {
+        self.read(|views, _| Ok(views.open_changes())).await
+    }
+
     async fn release(&self, release: &ReleaseKey) -> Result<Option<ReleaseView>, JournalError> {
         let release = release.clone();
         self.read(move |views, _| Ok(views.release(&release).cloned())).await

@@ -127,6 +127,14 @@ impl Shelf {
     }
 
     /// Those that the index has taken in.
+    pub(crate) fn open_changes(&self) -> Result<Vec<ChangeKey>, IndexError> {
+        match &*self.kept() {
+            Kept::Memory(views) => Ok(views.open_changes()),
+            Kept::Index(index) => guarded(|| index.open_changes()),
+        }
+    }
+
+    /// Those that the index has taken in.
     pub(crate) fn releases(&self) -> Result<Vec<ReleaseView>, IndexError> {
         match &*self.kept() {
             Kept::Memory(views) => Ok(views.releases().into_iter().cloned().collect()),

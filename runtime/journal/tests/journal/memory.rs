@@ -78,6 +78,7 @@ async fn lists_changes_newest_first_and_keeps_state_by_uid() {
     assert_eq!(list(ChangeQuery::default()).await, ["blog-2", "shop-2", "blog-1", "shop-1"]);
     assert_eq!(list(ChangeQuery { limit: 1, release: Some(release("shop")), open: false }).await, ["shop-2"]);
     assert_eq!(list(ChangeQuery { open: true, ..ChangeQuery::default() }).await, ["blog-2"]);
+    assert_eq!(journal.open_changes().await.unwrap(), [release("blog").change(2)]);
     assert_eq!(journal.state("00000000shop", "seen").await.unwrap(), Some(vec![1, 2, 3]));
     assert_eq!(journal.state("00000000desk", "seen").await.unwrap(), None);
     assert_eq!(journal.release(&release("blog")).await.unwrap().unwrap().changes, 2);

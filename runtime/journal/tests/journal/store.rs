@@ -56,6 +56,7 @@ pub async fn everything(journal: &dyn Journal) -> String {
         let keys: Vec<_> = journal.changes(query).await.unwrap().into_iter().map(|view| view.key).collect();
         writeln!(text, "{keys:?}").unwrap();
     }
+    writeln!(text, "{:?}", journal.open_changes().await.unwrap()).unwrap();
     for view in journal.releases().await.unwrap() {
         writeln!(text, "{view:?}\n{:?}", journal.release(&view.key).await.unwrap()).unwrap();
         for key in ["seen", "big"] {
