@@ -139,11 +139,12 @@ pub fn calls(bench: &Bench) -> Result<Vec<Line>> {
     let site = Site::open(&folder.path().join("state"))?;
     let module = bench.runtime.block_on(site.admit(&guest))?;
     let release = plans::release("calls");
-    let (mut pair, mut bytes) = (Pair::default(), Rounds::default());
+    let (mut pair, mut bytes, mut syncs) = (Pair::default(), Rounds::default(), Rounds::default());
+    let log = folder.path().join("state/log");
     for round in 0..=bench.rounds {
         let mut sides = [0.0; 2];
         for side in bench.order(round) {
-            let written = written()?;
+            let (written, groups) = (written()?, groups(&log)?);
             let watch = Stopwatch::start();
             if side == 0 {
                 bench.runtime.block_on(site.change(&release, &module, "calls"))?;
@@ -155,6 +156,7 @@ pub fn calls(bench: &Bench) -> Result<Vec<Line>> {
             sides[side] = rate(CALLS, watch.seconds());
             if side == 0 && round > 0 {
                 bytes.push(count(self::written()? - written) / count(CALLS as u64));
+                syncs.push(count(self::groups(&log)? - groups) / count(CALLS as u64));
             }
         }
         if round > 0 {
@@ -164,7 +166,18 @@ pub fn calls(bench: &Bench) -> Result<Vec<Line>> {
     Ok(vec![
         Line::of("call.serial", "calls/s", "ratio ≥ 0.8", &pair),
         Line::alone("call.bytes", "bytes", "≤ 2048", &bytes),
+        Line::alone("call.syncs", "syncs", "1", &syncs),
     ])
+}
+
+/// Groups in the log: each was written and synced once.
+fn groups(log: &Path) -> Result<u64> {
+    let mut groups = 0;
+    for entry in std::fs::read_dir(log)? {
+        let bytes = std::fs::read(entry?.path())?;
+        groups += bytes.windows(4).filter(|four| four == b"PGRP").count() as u64;
+    }
+    Ok(groups)
 }
 
 /// Bytes that this process has given to the system to write.

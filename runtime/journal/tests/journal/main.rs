@@ -6,6 +6,7 @@ mod dice;
 mod fossil;
 mod index;
 mod memory;
+mod near;
 mod reader;
 mod sample;
 mod store;
