@@ -131,7 +131,7 @@ impl Drive<'_> {
                     wanted.insert((step, attempt));
                 }
                 Decision::Stop { step, attempt } => {
-                    self.stop(&step, attempt).await?;
+                    Box::pin(self.stop(&step, attempt)).await?;
                     again = true;
                 }
                 Decision::Finish { step, attempt, ending } => {

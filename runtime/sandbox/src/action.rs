@@ -87,7 +87,7 @@ impl Action {
         loop {
             let gate = Arc::new(Gate::enter(Arc::clone(&self.attempt)));
             let entry = Entry::Run(self.attempt.action().export.clone());
-            // In a place of its own, which is given back while the guest is out.
+            // What is waited for while the guest is in memory has places of its own, which are given back while it is out.
             let stay = Box::pin(self.sandbox.run(&module, entry, gate.clone(), Arc::clone(&budget), self.seed()));
             tokio::select! {
                 biased;
@@ -100,7 +100,7 @@ impl Action {
                     Finish::Stopped(stop) => return stopped(stop),
                 },
                 stop = &mut effects => return stopped(stop),
-                () = self.attempt.waited(self.residency, || self.sandbox.crowded()) => {}
+                () = Box::pin(self.attempt.waited(self.residency, || self.sandbox.crowded())) => {}
             }
             tokio::select! {
                 biased;
