@@ -27,10 +27,10 @@ pub enum AdmissionError {
     #[error("the module has {count} {what}; it may have {limit}")]
     TooMany { what: &'static str, count: usize, limit: usize },
     #[error(
-        "the module would take too long to compile: it has a function of {bytes} bytes with {locals} local variables, and maybe \
-         more like it; build it with optimization, or split the function"
+        "the module would take too long to compile: {what} would take {times} times as long as it may: build it with \
+         optimization, and split what is large"
     )]
-    TooHeavy { bytes: usize, locals: usize },
+    TooHeavy { what: String, times: usize },
     #[error(
         "the module uses `{name}`, a part of asynchronous components, which this Pintle does not run: build it with \
          synchronous functions only"
@@ -86,6 +86,8 @@ pub(crate) struct Shape {
     pub wit: String,
     /// Names of the calls that it could make: `components.stop`.
     pub calls: Vec<String>,
+    /// How long the compiler will take, about, in microseconds.
+    pub weight: usize,
 }
 
 /// Reads a module of at most `limit` bytes and decides whether it is one that we can run.
@@ -93,7 +95,7 @@ pub(crate) fn admit(bytes: &[u8], limit: usize) -> Result<Shape, AdmissionError>
     if bytes.len() > limit {
         return Err(AdmissionError::TooLarge { size: bytes.len(), limit });
     }
-    structure::check(bytes)?;
+    let weight = structure::check(bytes)?;
     let malformed = |reason: String| AdmissionError::Malformed { reason };
     let (resolve, world) = match wit_component::decode(bytes).map_err(|error| malformed(format!("{error:#}")))? {
         DecodedWasm::Component(resolve, world) => (resolve, world),
@@ -110,6 +112,7 @@ pub(crate) fn admit(bytes: &[u8], limit: usize) -> Result<Shape, AdmissionError>
         exports: interfaces(&resolve, world.exports.iter()),
         wit,
         calls,
+        weight,
     })
 }
 

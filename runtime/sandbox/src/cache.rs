@@ -80,22 +80,44 @@ impl Cache {
         }
     }
 
-    /// Keeps the code and loads it from its file. The inner error is the engine's.
-    pub(crate) fn put_code(
-        &self,
-        engine: &Engine,
-        digest: &str,
-        code: &[u8],
-    ) -> Result<wasmtime::Result<Component>, FileError> {
-        let path = self.code_path(digest);
-        private_file::write(&path, code)?;
-        Ok(load_code(engine, &path))
+    /// Keeps the code of a module.
+    pub(crate) fn put_code(&self, digest: &str, code: &[u8]) -> Result<Unproven, FileError> {
+        let (code_path, known_path) = (self.code_path(digest), self.known_path(digest));
+        private_file::write(&code_path, code)?;
+        Ok(Unproven { sha256: digest::sha256(code), code_path, known_path, proven: false })
     }
 
     /// Keeps what is known of a module. The code counts from now on.
-    pub(crate) fn put_known(&self, digest: &str, known: &Known) -> Result<(), FileError> {
+    pub(crate) fn put_known(&self, mut unproven: Unproven, known: &Known) -> Result<(), FileError> {
         let json = serde_json::to_vec(known).expect("its fields are strings, lists and booleans");
-        private_file::write(&self.known_path(digest), &json)
+        private_file::write(&unproven.known_path, &json)?;
+        unproven.proven = true;
+        Ok(())
+    }
+}
+
+/// Code of a module that may still turn out to be none that we run. Its file is removed with this, unless something is known of the
+/// module: refused modules must not fill the disk.
+#[derive(Debug)]
+pub(crate) struct Unproven {
+    pub(crate) sha256: String,
+    code_path: PathBuf,
+    known_path: PathBuf,
+    proven: bool,
+}
+
+impl Unproven {
+    pub(crate) fn load(&self, engine: &Engine) -> wasmtime::Result<Component> {
+        load_code(engine, &self.code_path)
+    }
+}
+
+impl Drop for Unproven {
+    fn drop(&mut self) {
+        if !self.proven {
+            // What maps the file keeps what it maps. Someone else may be quicker.
+            drop(std::fs::remove_file(&self.code_path));
+        }
     }
 }
 

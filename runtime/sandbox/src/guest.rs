@@ -8,7 +8,7 @@ use pintle_lifecycle::record::Level;
 use wasmtime::{Engine, Result, Store, StoreContextMut, UpdateDeadline};
 
 use crate::bindings::{ActionInfo, ActionModule, ActionModulePre};
-use crate::call_size::too_large;
+use crate::call_size::Carried;
 use crate::heard::Heard;
 use crate::host::{Facts, Host, Stop};
 use crate::limits::{Budget, Memory, Meter, Room};
@@ -17,6 +17,9 @@ use crate::wasi::Wasi;
 
 /// A longer message of a log line is cut.
 const LINE_BYTES: usize = 16 << 10;
+/// What a log line counts for at least, and a field beside its text: an empty line is a record as well.
+const LEAST_LINE_BYTES: usize = 64;
+const FIELD_BYTES: usize = 16;
 /// What one call may carry above its arguments' bound before the guest is ended: room for the layout of lists.
 const LIFT_SLACK: u64 = 64 << 10;
 
@@ -67,6 +70,7 @@ pub(crate) struct Running {
     memory: Memory,
     pub(crate) wasi: Wasi,
     pub(crate) heard: Heard,
+    carried: Carried,
     stop: Option<Stop>,
     cpu_spent: bool,
     warned: bool,
@@ -81,6 +85,7 @@ impl Running {
             memory: Memory::new(memory_bytes.min(budget.limits().memory_bytes)),
             wasi: Wasi::new(seed),
             heard: Heard::default(),
+            carried: Carried::default(),
             stop: None,
             cpu_spent: false,
             warned: false,
@@ -99,7 +104,7 @@ impl Running {
     pub(crate) async fn call(&mut self, call: Call) -> Result<std::result::Result<Answer, CallError>> {
         self.charge()?;
         self.print()?;
-        let answered = match too_large(&call, self.budget.limits().call_bytes) {
+        let answered = match self.carried.refuse(&call, self.budget.limits().call_bytes) {
             Some(error) => Ok(Err(error)),
             None => self.host.call(call).await,
         };
@@ -126,7 +131,8 @@ impl Running {
             message.push('…');
         }
         self.heard.line(level, &message);
-        let bytes = message.len() + fields.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>();
+        let fields_bytes = fields.iter().map(|(key, value)| key.len() + value.len() + FIELD_BYTES).sum::<usize>();
+        let bytes = (message.len() + fields_bytes).max(LEAST_LINE_BYTES);
         let room = if self.host.replaying() { Room::Enough } else { self.budget.take_log(bytes) };
         let logged = match room {
             Room::Enough => self.host.log(level, message, fields),

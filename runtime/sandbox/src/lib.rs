@@ -12,6 +12,7 @@ mod attempt;
 mod bindings;
 mod cache;
 mod call_size;
+mod compiler;
 mod described;
 mod effect;
 mod gate;

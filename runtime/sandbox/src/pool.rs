@@ -4,8 +4,8 @@ use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAlloc
 
 // What one component may have. Python components have about 20 core instances, JavaScript ones 3 memories and 3 tables.
 const CORE_INSTANCES: u32 = 32;
-const MEMORIES: u32 = 4;
-const TABLES: u32 = 8;
+pub(crate) const MEMORIES: u32 = 4;
+pub(crate) const TABLES: u32 = 8;
 const TABLE_ELEMENTS: usize = 1 << 16;
 
 const WASM_STACK: usize = 512 << 10;
@@ -20,8 +20,10 @@ pub(crate) fn open(instances: u32, memory_bytes: usize) -> wasmtime::Result<Engi
         .max_core_instances_per_component(CORE_INSTANCES)
         .total_memories(instances.saturating_mul(MEMORIES))
         .max_memories_per_component(MEMORIES)
+        .max_memories_per_module(MEMORIES)
         .total_tables(instances.saturating_mul(TABLES))
         .max_tables_per_component(TABLES)
+        .max_tables_per_module(TABLES)
         .table_elements(TABLE_ELEMENTS)
         .max_memory_size(memory_bytes)
         .linear_memory_keep_resident(128 << 10)

@@ -12,7 +12,8 @@ use wasmtime::component::{Component, HasSelf, Linker};
 
 use crate::admission::{self, AdmissionError, Shape};
 use crate::bindings::{ActionModule, ActionModulePre};
-use crate::cache::{Cache, Known};
+use crate::cache::{Cache, Known, Unproven};
+use crate::compiler::Compiler;
 use crate::described::Nothing;
 use crate::guest::{Entry, Finish, Guest, Running, Start};
 use crate::host::Host;
@@ -53,8 +54,7 @@ struct Room {
     waiting: AtomicUsize,
     /// Another one did.
     crowd: Notify,
-    /// One compilation at a time, so that guests keep the rest of the machine.
-    compiler: Arc<Semaphore>,
+    compiler: Compiler,
     config: SandboxConfig,
 }
 
@@ -100,7 +100,7 @@ impl Sandbox {
             instances: Semaphore::new(config.instances as usize),
             waiting: AtomicUsize::new(0),
             crowd: Notify::new(),
-            compiler: Arc::new(Semaphore::new(1)),
+            compiler: Compiler::new(),
             engine,
             linker,
             config,
@@ -154,7 +154,7 @@ impl Sandbox {
         let (digest, shape) = self.0.check(Arc::clone(&bytes)).await?;
         let size = bytes.len();
         let module = self.0.ready(&digest, bytes, Some(shape.clone())).await?;
-        let Shape { imports, exports, wit, calls: _ } = shape;
+        let Shape { imports, exports, wit, calls: _, weight: _ } = shape;
         Ok(Inspection { size, digest, wit, imports, exports, actions: module.actions.clone() })
     }
 
@@ -220,7 +220,13 @@ impl Room {
 
     async fn check(&self, bytes: Arc<[u8]>) -> Result<(String, Shape), AdmissionError> {
         let limit = self.config.module_bytes;
-        blocking(move || admission::admit(&bytes, limit).map(|shape| (digest::sha256(&bytes), shape))).await
+        let turn = self.compiler.reading(bytes.len()).await;
+        blocking(move || {
+            // Reading goes on when nobody waits for it any more, so it keeps the turn.
+            let _turn = turn;
+            admission::admit(&bytes, limit).map(|shape| (digest::sha256(&bytes), shape))
+        })
+        .await
     }
 
     /// The module from memory, from the cache, or compiled.
@@ -233,17 +239,17 @@ impl Room {
         if let Some(module) = self.cached(digest).await? {
             return Ok(module);
         }
-        let turn = Arc::clone(&self.compiler).acquire_owned().await.expect("the semaphore is never closed");
-        // Whoever had the turn before may have compiled the same module.
-        if let Some(module) = self.cached(digest).await? {
-            return Ok(module);
-        }
         let shape = match shape {
             Some(shape) => shape,
             None => self.check(Arc::clone(&bytes)).await?.1,
         };
+        let turn = self.compiler.compiling(shape.weight).await;
+        // Whoever had the turn before may have compiled the same module.
+        if let Some(module) = self.cached(digest).await? {
+            return Ok(module);
+        }
         let (room, name) = (Arc::clone(self), digest.to_owned());
-        let (code, component) = blocking(move || {
+        let (unproven, component) = blocking(move || {
             // A compilation goes on when nobody waits for it any more, so it keeps the turn.
             let _turn = turn;
             room.compile(&name, &bytes)
@@ -251,8 +257,8 @@ impl Room {
         .await?;
         let pre = self.link(&component)?;
         let actions = self.describe(&pre).await?;
-        let known = Known { code, wit: shape.wit, calls: shape.calls, actions };
-        self.cache.put_known(digest, &known)?;
+        let known = Known { code: unproven.sha256.clone(), wit: shape.wit, calls: shape.calls, actions };
+        self.cache.put_known(unproven, &known)?;
         Ok(self.keep(digest, known, pre))
     }
 
@@ -276,12 +282,13 @@ impl Room {
         self.loaded().insert(Arc::new(module))
     }
 
-    /// The sha256 of the code, and the code mapped from its file.
-    fn compile(&self, digest: &str, bytes: &[u8]) -> Result<(String, Component), AdmissionError> {
+    /// The code in its file, and mapped from there.
+    fn compile(&self, digest: &str, bytes: &[u8]) -> Result<(Unproven, Component), AdmissionError> {
         let compile = |error: wasmtime::Error| AdmissionError::Compile { reason: format!("{error:#}") };
         let code = self.engine.precompile_component(bytes).map_err(compile)?;
-        let component = self.cache.put_code(&self.engine, digest, &code)?;
-        Ok((digest::sha256(&code), component.map_err(compile)?))
+        let unproven = self.cache.put_code(digest, &code)?;
+        let component = unproven.load(&self.engine).map_err(compile)?;
+        Ok((unproven, component))
     }
 
     fn link(&self, component: &Component) -> Result<ActionModulePre<Running>, AdmissionError> {

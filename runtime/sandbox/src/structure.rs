@@ -1,38 +1,43 @@
-//! The first look at the bytes of a module: is it a whole component, and does it keep within what compiling and running can bear.
+//! The first look at the bytes of a module: is it a whole component, and does it keep within what reading, compiling and running
+//! it can bear. Whatever is not bounded here has no bound: neither the readers nor the compiler know one.
 
-use wasmparser::{BinaryReaderError, CanonicalFunction, ComponentExternalKind, FunctionBody, Parser, Payload};
+mod nesting;
+mod unfolding;
+mod weight;
+
+use wasmparser::{BinaryReader, BinaryReaderError, CanonicalFunction, CanonicalOption, ElementItems, Parser, Payload};
 
 use crate::admission::AdmissionError;
+use crate::pool;
+use crate::structure::unfolding::Unfolding;
+use crate::structure::weight::Scale;
 
-/// Counted over the whole component, nested ones included. A component of Python has 2,500 names and 20 modules.
+/// Counted over the whole component, nested ones included. A component of Python has 7,000 names and 14 modules.
 const NAMES: usize = 10_000;
 const MODULES: usize = 64;
-/// One function body.
-const FUNCTION_BYTES: usize = 2 << 20;
-/// Locals times bytes of one function: the compiler's time grows with both. The interpreters of Python and JavaScript have
-/// functions of 4 million; 40 million take 10 s.
-const FUNCTION_WEIGHT: usize = 32 << 20;
-/// The same for all functions that weigh much.
-const HEAVY: usize = 1 << 20;
-const HEAVY_WEIGHT: usize = 128 << 20;
+/// Python has 15,000.
+const ELEMENTS: usize = 200_000;
+/// One function body. Python has one of 430,000.
+const FUNCTION_BYTES: usize = 1 << 20;
 
 const MAGIC: &[u8] = b"\0asm";
 /// Version 0x0d, layer 1.
 const COMPONENT: [u8; 4] = [0x0d, 0, 1, 0];
 const CORE: [u8; 4] = [1, 0, 0, 0];
 
-/// Checks that the bytes are one whole component within bounds.
-pub(crate) fn check(bytes: &[u8]) -> Result<(), AdmissionError> {
+/// Checks that the bytes are one whole component within bounds, and tells how long the compiler will take for it, about, in
+/// microseconds.
+pub(crate) fn check(bytes: &[u8]) -> Result<usize, AdmissionError> {
     check_head(bytes)?;
-    let mut count = Count::default();
+    let mut look = Look { bytes, ..Look::default() };
     for payload in Parser::new(0).parse_all(bytes) {
-        let looked = payload.map_err(Fault::from).and_then(|payload| count.payload(&payload));
+        let looked = payload.map_err(Fault::from).and_then(|payload| look.payload(&payload));
         looked.map_err(|fault| match fault {
             Fault::Unreadable(error) => unreadable(&error, bytes.len()),
             Fault::Refused(error) => error,
         })?;
     }
-    Ok(())
+    look.scale.sum(look.unfolding.joints())
 }
 
 fn check_head(bytes: &[u8]) -> Result<(), AdmissionError> {
@@ -76,30 +81,46 @@ impl From<AdmissionError> for Fault {
     }
 }
 
+/// What was seen so far.
 #[derive(Default)]
-struct Count {
+struct Look<'a> {
+    bytes: &'a [u8],
     names: usize,
     modules: usize,
-    heavy: usize,
+    memories: usize,
+    tables: usize,
+    elements: usize,
+    unfolding: Unfolding,
+    scale: Scale,
 }
 
-impl Count {
+impl Look<'_> {
     fn payload(&mut self, payload: &Payload<'_>) -> Result<(), Fault> {
         match payload {
-            Payload::ImportSection(section) => self.names += section.count() as usize,
+            Payload::ImportSection(section) => self.names += section.clone().into_imports().count(),
             Payload::ExportSection(section) => self.names += section.count() as usize,
             Payload::ComponentImportSection(section) => self.names += section.count() as usize,
-            Payload::ComponentExportSection(section) => {
-                self.names += section.count() as usize;
-                for export in section.clone() {
-                    if export?.kind == ComponentExternalKind::Module {
-                        let reason = "it exports a core module".to_owned();
-                        return Err(AdmissionError::Malformed { reason }.into());
-                    }
+            Payload::ComponentExportSection(section) => self.names += section.count() as usize,
+            Payload::ModuleSection { .. } => self.modules += 1,
+            Payload::MemorySection(section) => self.memories += section.count() as usize,
+            Payload::TableSection(section) => self.tables += section.count() as usize,
+            Payload::ElementSection(section) => {
+                for element in section.clone() {
+                    self.elements += match element?.items {
+                        ElementItems::Functions(items) => items.count() as usize,
+                        ElementItems::Expressions(_, items) => items.count() as usize,
+                    };
                 }
             }
-            Payload::ModuleSection { .. } => self.modules += 1,
-            Payload::CodeSectionEntry(body) => self.function(body.range().len(), locals(body)?)?,
+            Payload::CodeSectionEntry(body) if body.range().len() > FUNCTION_BYTES => {
+                let (what, count) = ("bytes in one function", body.range().len());
+                return Err(AdmissionError::TooMany { what, count, limit: FUNCTION_BYTES }.into());
+            }
+            Payload::ComponentTypeSection(section) => {
+                let range = section.range();
+                let content = self.bytes.get(range.clone()).unwrap_or_default();
+                self.unfolding.add(nesting::check(BinaryReader::new(content, range.start))?);
+            }
             Payload::ComponentCanonicalSection(section) => {
                 for function in section.clone() {
                     check_builtin(&function?)?;
@@ -107,32 +128,29 @@ impl Count {
             }
             _ => {}
         }
-        let bounds = [("imports and exports", self.names, NAMES), ("core modules", self.modules, MODULES)];
-        for (what, count, limit) in bounds {
+        for (what, count, limit) in [
+            ("imports and exports", self.names, NAMES),
+            ("core modules", self.modules, MODULES),
+            ("memories", self.memories, pool::MEMORIES as usize),
+            ("tables", self.tables, pool::TABLES as usize),
+            ("elements of tables", self.elements, ELEMENTS),
+        ] {
             if count > limit {
                 return Err(AdmissionError::TooMany { what, count, limit }.into());
             }
         }
-        Ok(())
-    }
-
-    fn function(&mut self, bytes: usize, locals: usize) -> Result<(), AdmissionError> {
-        if bytes > FUNCTION_BYTES {
-            return Err(AdmissionError::TooMany { what: "bytes in one function", count: bytes, limit: FUNCTION_BYTES });
-        }
-        let weight = bytes.saturating_mul(locals);
-        if weight > HEAVY {
-            self.heavy = self.heavy.saturating_add(weight);
-        }
-        if weight > FUNCTION_WEIGHT || self.heavy > HEAVY_WEIGHT {
-            return Err(AdmissionError::TooHeavy { bytes, locals });
-        }
-        Ok(())
+        self.unfolding.payload(payload)?;
+        self.scale.payload(payload)
     }
 }
 
 fn check_builtin(function: &CanonicalFunction) -> Result<(), AdmissionError> {
     match function {
+        CanonicalFunction::Lift { options, .. } | CanonicalFunction::Lower { options, .. }
+            if options.contains(&CanonicalOption::Async) =>
+        {
+            Err(AdmissionError::Asynchronous { name: "Async".to_owned() })
+        }
         CanonicalFunction::Lift { .. }
         | CanonicalFunction::Lower { .. }
         | CanonicalFunction::ResourceDrop { .. }
@@ -145,13 +163,4 @@ fn check_builtin(function: &CanonicalFunction) -> Result<(), AdmissionError> {
             Err(AdmissionError::Asynchronous { name })
         }
     }
-}
-
-fn locals(body: &FunctionBody<'_>) -> wasmparser::Result<usize> {
-    let mut sum = 0_usize;
-    for locals in body.get_locals_reader()? {
-        let (count, _) = locals?;
-        sum = sum.saturating_add(count as usize);
-    }
-    Ok(sum)
 }

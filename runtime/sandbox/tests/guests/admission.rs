@@ -40,26 +40,19 @@ async fn a_module_that_is_cut_off_anywhere_is_refused() {
         let told = ["cut off", "exports no", "cannot be read"].iter().any(|words| refusal.contains(words));
         assert!(told, "{size} bytes: {refusal}");
     }
-    assert_refused(&whole[..whole.len() / 2], &format!("it ends after {} bytes", whole.len() / 2)).await;
-}
-
-#[tokio::test]
-async fn bytes_that_were_changed_never_harm() {
-    let sandbox = &Rig::shared().await.sandbox;
-    let seed = 0x5eed_u64;
-    let mut state = seed;
-    for (whole, rounds) in [(by_hand("", "", ""), 500), (guest_artifacts::bytes("guest-hostile"), 10)] {
-        for round in 0..rounds {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let at = usize::try_from(state >> 33).unwrap() % whole.len();
-            let mut changed = whole.clone();
-            changed[at] ^= 1 << (round % 8);
-            // Admitted or refused, but no reader panics.
-            if let Err(error) = sandbox.admit(&changed).await {
-                assert!(!matches!(error, AdmissionError::Unreadable(_)), "seed {seed:#x}, byte {at}: {error}");
+    let small = by_hand("", "", "");
+    for size in 1..small.len() {
+        match Rig::shared().await.sandbox.check(&small[..size]).await {
+            // Only custom sections, which begin with a zero, may be missing.
+            Ok(()) => assert_eq!(small[size], 0, "{size} bytes of the small one were let in"),
+            Err(error) => {
+                let refusal = error.to_string();
+                let told = ["cut off", "exports no", "cannot be read"].iter().any(|words| refusal.contains(words));
+                assert!(told, "{size} bytes of the small one: {refusal}");
             }
         }
     }
+    assert_refused(&whole[..whole.len() / 2], &format!("it ends after {} bytes", whole.len() / 2)).await;
 }
 
 #[tokio::test]
@@ -127,21 +120,9 @@ async fn a_module_without_end_is_refused() {
     let wit = actions_wit("import logging;", &format!("import logging; export more: interface {{ {functions} }}"));
     assert_refused(&of_wit(&wit, "action-module"), "imports and exports; it may have 10000").await;
 
-    let body = "(drop (i32.const 1))".repeat(900_000);
-    assert_refused(&by_hand(&format!("(func $long {body})"), "", ""), "bytes in one function; it may have 2097152")
+    let body = "(drop (i32.const 1))".repeat(400_000);
+    assert_refused(&by_hand(&format!("(func $long {body})"), "", ""), "bytes in one function; it may have 1048576")
         .await;
-}
-
-#[tokio::test]
-async fn a_module_that_would_take_minutes_to_compile_is_refused() {
-    let function = |name: &str, locals: usize, adds: usize| {
-        let body = "(local.set 0 (i32.add (local.get 0) (i32.const 1)))".repeat(adds);
-        format!("(func ${name} {} {body})", "(local i32)".repeat(locals))
-    };
-    let refusal = refusal(&by_hand(&function("f", 5000, 1000), "", "")).await;
-    assert!(refusal.contains("too long to compile") && refusal.contains("with 5000 local variables"), "{refusal}");
-    let many: Vec<String> = (0..20).map(|n| function(&format!("f{n}"), 1000, 1000)).collect();
-    assert_refused(&by_hand(&many.concat(), "", ""), "too long to compile").await;
 }
 
 #[tokio::test]
@@ -155,14 +136,19 @@ async fn resources_of_its_own_are_refused() {
 
 #[tokio::test]
 async fn asynchronous_functions_are_refused() {
-    let component = wat::parse_str("(component (core func $cancel (canon task.cancel)))").unwrap();
-    assert_refused(&component, "uses `TaskCancel`, a part of asynchronous components").await;
+    let cancel = wat::parse_str("(component (core func $cancel (canon task.cancel)))").unwrap();
+    assert_refused(&cancel, "uses `TaskCancel`, a part of asynchronous components").await;
+    // A guest that goes on while a call of it waits would be one of these.
+    let lower = "(component (import \"f\" (func $f async)) (core func (canon lower (func $f) async)))";
+    assert_refused(&wat::parse_str(lower).unwrap(), "uses `Async`, a part of asynchronous components").await;
 }
 
 #[tokio::test]
 async fn a_module_can_do_nothing_while_it_describes_itself() {
     assert_refused(&by_hand("", "(drop (call $now))", ""), "describe called durable.now").await;
     assert_refused(&by_hand("", "(loop (br 0))", ""), "CpuBudget: the module used its 2000 ms").await;
+    let at_start = by_hand("(func $forever (loop (br 0))) (start $forever)", "", "");
+    assert_refused(&at_start, "CpuBudget: the module used its 2000 ms").await;
     let grow = "(drop (memory.grow (i32.const 5000)))";
     assert_refused(&by_hand("", grow, ""), "OutOfMemory").await;
     assert_refused(&by_hand("(memory (export \"memory\") 2000)", "", ""), "OutOfMemory").await;
@@ -216,8 +202,8 @@ async fn a_module_knows_the_calls_that_it_can_make() {
 
 #[tokio::test]
 async fn a_type_without_bottom_is_refused() {
-    let types: Vec<String> = (1..50_000).map(|n| format!("(type $t{n} (list $t{}))", n - 1)).collect();
+    let types: Vec<String> = (1..40_000).map(|n| format!("(type $t{n} (list $t{}))", n - 1)).collect();
     let types = types.concat();
-    let text = format!(r#"(component (type $t0 (list u8)) {types} (import "f" (func (param "x" $t49999))))"#);
+    let text = format!(r#"(component (type $t0 (list u8)) {types} (import "f" (func (param "x" $t39999))))"#);
     assert_refused(&wat::parse_str(text).unwrap(), "type nesting is too deep").await;
 }

@@ -6,8 +6,10 @@ use std::time::Duration;
 use pintle_lifecycle::call::Code;
 use pintle_lifecycle::ending::Ending;
 use pintle_lifecycle::plan::Limits;
-use pintle_sandbox::{Budget, Finish};
+use pintle_sandbox::{Budget, Entry, Finish, Module};
 
+use crate::alone::{alone, status_kib, threads};
+use crate::components::{by_hand, by_hand_with};
 use crate::rig::{INSTANCES, Rig, ended, ending, ending_within};
 use crate::script::Script;
 
@@ -53,16 +55,72 @@ async fn the_budget_is_that_of_the_attempt_and_not_of_a_stay() {
     assert!(stays > 0, "one stay used more than it can");
 }
 
+/// Endless loops in each place where a guest computes.
+async fn endless() -> Vec<(&'static str, Arc<Module>, &'static str)> {
+    const LOOP: &str = "(loop (br 0))";
+    let rig = Rig::shared().await;
+    let mut guests = Vec::new();
+    for action in ["loop", "spin-and-call", "log-forever", "print-forever", "fill-forever"] {
+        guests.push((action, Arc::clone(&rig.module), action));
+    }
+    let after = format!(r#"(func (export "cabi_post_pintle:hooks/actions@0.1.0#run") (param i32) {LOOP})"#);
+    for (name, bytes) in [
+        (
+            "in the allocator",
+            by_hand_with("(if (i32.eq (local.get 3) (i32.const 3)) (then (loop (br 0))))", "", "", ""),
+        ),
+        ("after the return", by_hand(&after, "", "")),
+    ] {
+        guests.push((name, rig.sandbox.admit(&bytes).await.unwrap(), "act"));
+    }
+    guests
+}
+
 #[tokio::test(flavor = "current_thread")]
 async fn a_guest_that_computes_leaves_the_thread_to_others() {
     let rig = Rig::shared().await;
-    let (host, budget) = (Script::new().shared(), Arc::new(Budget::new(&cpu(60_000))));
-    let spinning = rig.run_within("loop", &host, &budget);
-    let other = Script::new().number(1000).shared();
-    tokio::select! {
-        biased;
-        finish = spinning => panic!("a guest in an endless loop ended: {finish:?}"),
-        finish = rig.run("many-calls", &other) => assert_eq!(ended(finish), Ending::succeeded()),
+    for (name, module, action) in endless().await {
+        let budget = Arc::new(Budget::new(&cpu(600_000)));
+        let entry = Entry::Run(action.to_owned());
+        let spinning = rig.sandbox.run(&module, entry, Script::new().shared(), budget, [0; 32]);
+        // One that calls all the time, and one that waits for answers all the time.
+        let (calls, waits) = (Script::new().number(1000), Script::new().number(5));
+        let (calls, waits) = (calls.shared(), waits.sleeping(Some(Duration::from_millis(1))).shared());
+        let others = async { tokio::join!(rig.run("many-calls", &calls), rig.run("wait", &waits)) };
+        tokio::select! {
+            biased;
+            finish = spinning => panic!("{name}: an endless loop ended before others did: {finish:?}"),
+            (called, waited) = others => {
+                assert_eq!(ended(called), Ending::succeeded(), "{name}");
+                assert_eq!(ended(waited), Ending::succeeded(), "{name}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_guest_that_computes_for_ever_ends_wherever_it_does() {
+    let rig = Rig::shared().await;
+    for (name, module, action) in endless().await {
+        let budget = Arc::new(Budget::new(&cpu(50)));
+        let entry = Entry::Run(action.to_owned());
+        let finish = rig.sandbox.run(&module, entry, Script::new().shared(), budget, [0; 32]).await;
+        assert_eq!(ended(finish), Ending::CpuBudget { limit_ms: 50 }, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn two_memories_are_bounded_together() {
+    let rig = Rig::shared().await;
+    // Of 64 KiB each: 200 pages in the one, and then 200 in the other.
+    let fields = r#"(memory (export "memory") 1) (memory $other 1)"#;
+    let grow = "(drop (memory.grow (i32.const 199))) (drop (memory.grow $other (i32.const 199)))";
+    let module = rig.sandbox.admit(&by_hand(fields, "", grow)).await.unwrap();
+    for (pages, expected) in [(400, Ending::succeeded()), (399, Ending::OutOfMemory { limit_bytes: 399 << 16 })] {
+        let budget = Budget::new(&Limits { memory_bytes: pages << 16, ..Limits::default() });
+        let entry = Entry::Run("act".to_owned());
+        let finish = rig.sandbox.run(&module, entry, Script::new().shared(), budget.into(), [0; 32]).await;
+        assert_eq!(ended(finish), expected, "{pages} pages");
     }
 }
 
@@ -83,6 +141,31 @@ async fn a_log_is_cut_with_a_word() {
     assert_eq!(messages.len(), 11);
     assert!(messages[..10].iter().all(|line| line.len() == 1000));
     assert_eq!(messages[10], "The log of this attempt is full (10500 bytes): later lines are not kept.");
+}
+
+#[tokio::test]
+async fn lines_of_nothing_count_as_well() {
+    let limits = Limits { log_bytes: 6400, ..Limits::default() };
+    let host = Script::new().number(1000).shared();
+    assert_eq!(ending_within("log-nothing", &host, limits).await, Ending::succeeded());
+    let messages = host.messages();
+    assert_eq!(messages.len(), 101, "a hundred lines, and the word that the log is full");
+    assert!(messages[100].contains("is full"), "{}", messages[100]);
+}
+
+#[tokio::test]
+async fn all_calls_of_an_attempt_together_carry_no_more_than_64_mib() {
+    // 128 KiB in each.
+    let run = async |host: Script| {
+        let host = host.number(128).shared();
+        (ending("put-often", &host).await, host.calls().len())
+    };
+    let (first, calls) = run(Script::new()).await;
+    let Ending::Failed { message, .. } = &first else { panic!("{first}") };
+    assert!(message.contains("they may have 67108864 together"), "{message}");
+    assert_eq!(calls, 511);
+    // A replay is refused at the same call.
+    assert_eq!(run(Script::new().replaying()).await, (first, calls));
 }
 
 #[tokio::test]
@@ -177,49 +260,30 @@ async fn a_crowd_is_told_while_a_guest_waits_for_a_place() {
 }
 
 #[tokio::test]
-async fn memory_is_given_back() {
-    if !is_alone("bounds::memory_is_given_back") {
+async fn memory_and_threads_are_given_back() {
+    if !alone("bounds::memory_and_threads_are_given_back") {
         return;
     }
     let rig = Rig::new(2).await;
-    let limits = Limits { memory_bytes: 40 << 20, ..Limits::default() };
+    let limits = Limits { memory_bytes: 40 << 20, cpu_ms: 20, log_bytes: 10_000, ..Limits::default() };
     let round = async || {
-        for action in ["use-memory", "take-memory", "panic", "large-argument"] {
+        for action in &rig.module.actions {
             let host = Script::refusing(Code::Unavailable, "not now").number(30).shared();
-            let finish = rig.run_within(action, &host, &Arc::new(Budget::new(&limits))).await;
-            assert!(matches!(finish, Finish::Ending(_)), "{finish:?}");
+            let finish = rig.run_within(&action.name, &host, &Arc::new(Budget::new(&limits))).await;
+            assert!(matches!(finish, Finish::Ending(_)), "{}: {finish:?}", action.name);
         }
     };
     for _ in 0..5 {
         round().await;
     }
-    let before = anonymous_kib();
-    for _ in 0..50 {
+    let before = (status_kib("RssAnon"), threads());
+    for _ in 0..20 {
         round().await;
     }
-    let after = anonymous_kib();
-    // 200 guests used up to 40 MiB each.
-    assert!(after < before + (50 << 10), "{before} KiB before, {after} KiB after");
-}
-
-/// Whether this process runs only the named test. Where it does not, runs one that does, and demands that it passes: what other
-/// tests use must not count.
-fn is_alone(test: &str) -> bool {
-    const ALONE: &str = "PINTLE_TEST_ALONE";
-    if std::env::var_os(ALONE).is_some() {
-        return true;
-    }
-    let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
-    let output = alone.args(["--exact", test, "--nocapture"]).env(ALONE, "1").output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    false
-}
-
-fn anonymous_kib() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse().unwrap()
+    let after = (status_kib("RssAnon"), threads());
+    // 800 guests, of which many used up to 40 MiB.
+    assert!(after.0 < before.0 + (50 << 10), "{} KiB before, {} KiB after", before.0, after.0);
+    assert!(after.1 <= before.1, "{} threads before, {} after", before.1, after.1);
 }
 
 async fn until(done: impl Fn() -> bool) {

@@ -124,12 +124,16 @@ async fn what_has_no_answer_is_refused_in_words() {
     for (action, words) in [
         ("much-randomness", "durable.random gives at most 4096 bytes at once, the module asked for 4097"),
         ("huge-argument", "one call carried more bytes than a call may carry"),
+        ("repeated-argument", "one call carried more bytes than a call may carry"),
         ("write-zeroes", "cannot write more zeroes"),
         ("hoard-streams", "resource table has no free keys"),
     ] {
-        let (kind, message, _) = trapped(ending(action, &Script::new().shared()).await);
+        let host = Script::new().shared();
+        let limits = Limits { memory_bytes: 256 << 20, ..Limits::default() };
+        let (kind, message, _) = trapped(ending_within(action, &host, limits).await);
         assert_eq!(kind, "refused", "{action}: {message}");
         assert!(message.contains(words), "{action}: {message}");
+        assert!(host.calls().is_empty(), "{action}: the call went on to the host");
     }
 }
 

@@ -14,7 +14,7 @@ fn sandbox(dir: &TempDir) -> Sandbox {
 }
 
 /// Files of that extension below the directory.
-fn files(dir: &Path, extension: &str) -> Vec<PathBuf> {
+pub fn files(dir: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in dir.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
         if entry.is_dir() {

@@ -45,6 +45,13 @@ pub fn many_calls() -> Result<(), Error> {
     (0..number()).try_for_each(|_| components::status("server").map(drop))
 }
 
+pub fn ask_the_time() -> Result<(), Error> {
+    for _ in 0..number() {
+        durable::now();
+    }
+    Ok(())
+}
+
 pub fn take_memory() -> Result<(), Error> {
     let mut taken = Vec::new();
     loop {
@@ -66,6 +73,32 @@ pub fn log() -> Result<(), Error> {
     Ok(())
 }
 
+/// So many lines of nothing.
+pub fn log_nothing() -> Result<(), Error> {
+    (0..number()).for_each(|_| logging::log("info", "", &[]));
+    Ok(())
+}
+
+pub fn log_forever() -> Result<(), Error> {
+    loop {
+        logging::log("info", "and on", &[("and".to_owned(), "on".to_owned())]);
+    }
+}
+
+pub fn print_forever() -> Result<(), Error> {
+    loop {
+        println!("and on");
+    }
+}
+
+/// One instruction of the machine that works for long, again and again.
+pub fn fill_forever() -> Result<(), Error> {
+    let mut memory = vec![0_u8; 32 * MIB];
+    loop {
+        memory.fill(black_box(1));
+    }
+}
+
 pub fn long_line() -> Result<(), Error> {
     logging::log("info", &"ä".repeat(20_000), &[]);
     Ok(())
@@ -77,8 +110,15 @@ pub fn large_argument() -> Result<(), Error> {
     state::put("large", &vec![0; kib << 10])
 }
 
+/// The argument of `large-argument`, without end.
+pub fn put_often() -> Result<(), Error> {
+    loop {
+        large_argument()?;
+    }
+}
+
 pub fn huge_argument() -> Result<(), Error> {
-    state::put("huge", &vec![0; 16 * MIB])
+    state::put("huge", &vec![0; 100 * MIB])
 }
 
 pub fn much_randomness() -> Result<(), Error> {

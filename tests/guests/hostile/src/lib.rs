@@ -6,6 +6,7 @@ mod bindings;
 mod crashes;
 mod floods;
 mod looks;
+mod raw_hooks;
 mod raw_wasi;
 
 use bindings::exports::pintle::hooks::actions::{ActionInfo, Guest};
@@ -16,7 +17,7 @@ struct Hostile;
 
 type Action = fn() -> Result<(), Error>;
 
-const ACTIONS: [(&str, Action); 31] = [
+const ACTIONS: [(&str, Action); 40] = [
     ("succeed", || Ok(())),
     ("fail", || Err(error("failed", "no luck"))),
     ("invent-denied", || Err(error("denied", "I say so"))),
@@ -36,12 +37,21 @@ const ACTIONS: [(&str, Action); 31] = [
     ("many-calls", floods::many_calls),
     ("take-memory", floods::take_memory),
     ("use-memory", floods::use_memory),
+    ("ask-the-time", floods::ask_the_time),
     ("log", floods::log),
+    ("log-nothing", floods::log_nothing),
+    ("log-forever", floods::log_forever),
+    ("print-forever", floods::print_forever),
+    ("fill-forever", floods::fill_forever),
     ("long-line", floods::long_line),
     ("print", looks::print),
     ("large-argument", floods::large_argument),
+    ("put-often", floods::put_often),
     ("huge-argument", floods::huge_argument),
+    ("repeated-argument", raw_hooks::repeated_argument),
     ("much-randomness", floods::much_randomness),
+    ("draw", looks::draw),
+    ("as-told", as_told),
     ("look-at-clocks", looks::clocks),
     ("look-at-randomness", looks::randomness),
     ("look-around", looks::around),
@@ -84,6 +94,21 @@ fn report(seen: &str) -> Result<(), Error> {
 /// The number that the test passed as arguments of the action.
 fn number() -> u64 {
     context::args_json().parse().unwrap_or(0)
+}
+
+/// Makes the calls that the arguments of the action list, so that a test can let a replay make others.
+fn as_told() -> Result<(), Error> {
+    // `["now","put"]`: every second piece between quotes is a word.
+    for word in context::args_json().split('"').skip(1).step_by(2) {
+        match word {
+            "now" => {
+                durable::now();
+            }
+            "random" => drop(durable::random(8)),
+            key => state::put(key, b"x")?,
+        }
+    }
+    Ok(())
 }
 
 fn stop_worker() -> Result<(), Error> {

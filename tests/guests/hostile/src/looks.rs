@@ -9,7 +9,7 @@ use std::io::Read as _;
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::bindings::pintle::hooks::{components, types::Error};
+use crate::bindings::pintle::hooks::{components, durable, types::Error};
 use crate::{raw_wasi, report};
 
 pub fn clocks() -> Result<(), Error> {
@@ -22,6 +22,24 @@ pub fn clocks() -> Result<(), Error> {
 pub fn randomness() -> Result<(), Error> {
     let hashes = [RandomState::new().hash_one(1), RandomState::new().hash_one(1)];
     report(&format!("{hashes:?} {}", raw_wasi::random_number()))
+}
+
+/// Time and chance from everywhere, before a call and after it.
+pub fn draw() -> Result<(), Error> {
+    let begin = Instant::now();
+    let seen = || {
+        let hash = RandomState::new().hash_one(1);
+        format!(
+            "{hash} {} {:?} {:?} {} {:?}",
+            raw_wasi::random_number(),
+            begin.elapsed(),
+            SystemTime::now().duration_since(SystemTime::UNIX_EPOCH),
+            durable::now(),
+            durable::random(8),
+        )
+    };
+    report(&seen())?;
+    report(&seen())
 }
 
 pub fn around() -> Result<(), Error> {
