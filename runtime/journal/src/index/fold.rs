@@ -316,12 +316,7 @@ impl Edits {
     /// Where sled fails. Final: the index is not used any more.
     pub(crate) fn apply(self, index: &Index) -> Result<(), IndexError> {
         index.make_room(self.keys);
-        guarded(|| {
-            index.db.apply_batch(self.batch)?;
-            // Now, when there is room, and not whenever sled likes.
-            index.db.flush()?;
-            Ok(())
-        })?;
+        guarded(|| Ok(index.db.apply_batch(self.batch)?))?;
         // Else sled never frees the pages that were replaced: gigabytes after some hundred thousand records.
         for _ in 0..self.keys * 2 / 32 + 2 {
             crossbeam_epoch::pin().flush();

@@ -187,8 +187,6 @@ fn open_sled(path: &Path) -> Result<sled::Db, IndexError> {
         .path(path)
         // Values of up to 64 KiB stay in the file that is synced.
         .segment_size(8 << 20)
-        // A thread of its own would write at any time, on a full disk as well, and what fails there is final.
-        .flush_every_ms(None)
         .cache_capacity(64 << 20);
     // The store's lock is ours, so only a copy of the file can hold sled's.
     let is_locked = |error: &sled::Error| error.to_string().contains("could not acquire lock");
