@@ -86,14 +86,6 @@ impl Cache {
         private_file::write(&code_path, code)?;
         Ok(Unproven { sha256: digest::sha256(code), code_path, known_path, proven: false })
     }
-
-    /// Keeps what is known of a module. The code counts from now on.
-    pub(crate) fn put_known(&self, mut unproven: Unproven, known: &Known) -> Result<(), FileError> {
-        let json = serde_json::to_vec(known).expect("its fields are strings, lists and booleans");
-        private_file::write(&unproven.known_path, &json)?;
-        unproven.proven = true;
-        Ok(())
-    }
 }
 
 /// Code of a module that may still turn out to be none that we run. Its file is removed with this, unless something is known of the
@@ -109,6 +101,14 @@ pub(crate) struct Unproven {
 impl Unproven {
     pub(crate) fn load(&self, engine: &Engine) -> wasmtime::Result<Component> {
         load_code(engine, &self.code_path)
+    }
+
+    /// Keeps what is known of the module. The code counts from now on.
+    pub(crate) fn keep(mut self, known: &Known) -> Result<(), FileError> {
+        let json = serde_json::to_vec(known).expect("its fields are strings, lists and booleans");
+        private_file::write(&self.known_path, &json)?;
+        self.proven = true;
+        Ok(())
     }
 }
 

@@ -258,7 +258,7 @@ impl Room {
         let pre = self.link(&component)?;
         let actions = self.describe(&pre).await?;
         let known = Known { code: unproven.sha256.clone(), wit: shape.wit, calls: shape.calls, actions };
-        self.cache.put_known(unproven, &known)?;
+        unproven.keep(&known)?;
         Ok(self.keep(digest, known, pre))
     }
 

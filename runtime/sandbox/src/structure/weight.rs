@@ -246,9 +246,8 @@ impl<'a> Function<'a> {
             }
             _ => {
                 self.linear += match code {
-                    // Divisions and rotations, which want certain registers.
-                    0x6d..=0x70 | 0x77 | 0x78 | 0x7f..=0x82 | 0x89 | 0x8a => DEAR,
-                    // `unreachable` to `local.tee`, constants, comparisons and other arithmetic of whole numbers.
+                    // `unreachable` to `local.tee`, constants, comparisons and arithmetic of whole numbers, without divisions and
+                    // rotations, which want certain registers.
                     0x00..=0x22
                     | 0x41..=0x5a
                     | 0x67..=0x6c

@@ -26,7 +26,7 @@ impl Life {
     async fn of(action: &str, args: Value) -> Self {
         let journal = MemoryJournal::new();
         let step = StepId::root("core").child("act");
-        let plan = plan(&Rig::shared().await.module.digest, action, args, &step);
+        let plan = plan(&Rig::shared().await.module.digest, action, &args, &step);
         let change = ReleaseKey::new("default", "shop").unwrap().change(1);
         let opened = Event::ChangeOpened { plan: Arc::new(plan), by: "test".to_owned() };
         let shared = Arc::new(journal.clone());
@@ -68,7 +68,7 @@ impl Life {
             }
             _ => true,
         };
-        let mut records: Vec<Record> = records.iter().map(|record| Record::clone(record)).collect();
+        let mut records: Vec<Record> = records.iter().map(|record| (**record).clone()).collect();
         let kept = records.iter().map(survive).take_while(|kept| *kept).count();
         records.truncate(kept);
         if let (Some(args), Event::ChangeOpened { plan, .. }) = (args, &mut records[0].event) {
@@ -83,16 +83,17 @@ impl Life {
     fn calls(&self) -> Vec<String> {
         let records = self.journal.stored_records();
         let calls = records.iter().filter_map(|record| match &record.event {
-            Event::CallOutcome { call, outcome, .. } => {
-                Some(format!("{} = {outcome:?}", call.as_ref().map(|call| call.shown()).unwrap_or_default()))
-            }
+            Event::CallOutcome { call, outcome, .. } => Some(format!(
+                "{} = {outcome:?}",
+                call.as_ref().map(pintle_lifecycle::call::Call::shown).unwrap_or_default()
+            )),
             _ => None,
         });
         calls.collect()
     }
 }
 
-fn plan(module: &str, action: &str, args: Value, step: &StepId) -> Plan {
+fn plan(module: &str, action: &str, args: &Value, step: &StepId) -> Plan {
     let render = json!({"digest": "d", "generation": 1, "version": "1.0.0", "objects": []});
     let action = json!({
         "step": step, "name": action, "module": module, "export": action, "wit": "0.1.0", "onFailure": "Fail",
