@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 /// A JSON value as its text, without spaces and with the keys of objects in order, so that equal values are equal texts.
 #[derive(Clone, PartialEq, Eq)]
@@ -57,9 +56,8 @@ impl fmt::Debug for Json {
 
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // The text as it is. Whatever else than JSON somebody makes of it (YAML), they make from a `Value`.
-        let raw: &RawValue = serde_json::from_str(&self.0).map_err(serde::ser::Error::custom)?;
-        raw.serialize(serializer)
+        // Parsed, and not passed on as raw text: indented JSON shall be so in here as well, and YAML be YAML.
+        self.value().serialize(serializer)
     }
 }
 
@@ -77,7 +75,14 @@ mod tests {
 
     #[test]
     fn a_value_comes_back_as_it_was() {
-        for value in [json!(null), json!({"b": [1, 2.5, -3], "a": {"text": "\"\u{1}é"}}), json!(u64::MAX)] {
+        for value in [
+            json!(null),
+            json!(0.30000000000000004),
+            json!(4.450147717014403e-308),
+            json!(9.880794218783998e-15),
+            json!({"b": [1, 2.5, -3], "a": {"text": "\"\u{1}é"}}),
+            json!(u64::MAX),
+        ] {
             let json = Json::from(&value);
             assert_eq!(json.value(), value);
             assert_eq!(serde_json::to_value(&json).unwrap(), value);

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use pintle_lifecycle::json::Json;
 use pintle_platform::{Local, LocalConfig, Platform, PlatformError};
 use serde_json::{Value, json};
 
@@ -340,7 +341,7 @@ async fn an_apply_is_finished_by_the_next_whoever_is_killed_and_whenever() {
 
         within(home.local.apply(&version, &home.target, &wanted, &BTreeSet::new())).await.unwrap();
         let mut expected = 0;
-        for object in &wanted.objects {
+        for object in wanted.objects.iter().map(Json::value) {
             let name = object["metadata"]["name"].as_str().unwrap();
             let replicas = u32::try_from(object["spec"]["replicas"].as_u64().unwrap()).unwrap();
             expected += replicas;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use pintle_lifecycle::call::{JobResult, JobSpec};
 use pintle_lifecycle::ids::ReleaseKey;
+use pintle_lifecycle::json::Json;
 use pintle_lifecycle::plan::{Render, RenderRef, Target, Workload};
 use pintle_platform::{Job, Local, LocalConfig, Platform};
 use rustix::process::{Pid, Signal, kill_process};
@@ -188,6 +189,6 @@ pub fn process(name: &str, script: &str, more: Value) -> Value {
 pub fn render(version: &str, objects: Vec<Value>) -> Render {
     Render {
         reference: RenderRef { digest: format!("digest of {version}"), generation: 1, version: version.into() },
-        objects,
+        objects: objects.into_iter().map(Json::from).collect(),
     }
 }
