@@ -25,8 +25,8 @@ const CALLS: usize = 1_000;
 /// `action.noop.latency`: microseconds.
 pub fn latency(bench: &Bench) -> Result<Vec<Line>> {
     const EACH: usize = 300;
-    let guest = bench.guest()?;
-    let raw = RawAction::new(&guest).map_err(plain)?;
+    let guest = bench.guest();
+    let raw = RawAction::new(&guest).map_err(|error| plain(&error))?;
     let folder = bench.folder()?;
     let mut raw_log = Allocated::create(&folder.path().join("raw"))?;
     let site = Site::open(&folder.path().join("state"))?;
@@ -39,13 +39,12 @@ pub fn latency(bench: &Bench) -> Result<Vec<Line>> {
             let mut each = Rounds::default();
             for _ in 0..EACH {
                 let watch = Stopwatch::start();
-                match side {
-                    0 => bench.runtime.block_on(site.change(&release, &module, "noop"))?,
-                    _ => {
-                        raw_log.append(&RAW_APPEND)?;
-                        bench.runtime.block_on(raw.run("noop")).map_err(plain)?;
-                        raw_log.append(&RAW_APPEND)?;
-                    }
+                if side == 0 {
+                    bench.runtime.block_on(site.change(&release, &module, "noop"))?;
+                } else {
+                    raw_log.append(&RAW_APPEND)?;
+                    bench.runtime.block_on(raw.run("noop")).map_err(|error| plain(&error))?;
+                    raw_log.append(&RAW_APPEND)?;
                 }
                 each.push(watch.seconds() * 1e6);
             }
@@ -70,7 +69,7 @@ pub fn rates(bench: &Bench) -> Result<Vec<Line>> {
         }
         let folder = bench.folder()?;
         let site = Arc::new(Site::open(&folder.path().join("state"))?);
-        let module = bench.runtime.block_on(site.admit(&bench.guest()?))?;
+        let module = bench.runtime.block_on(site.admit(&bench.guest()))?;
         let mut rounds = Rounds::default();
         for round in 0..=bench.rounds {
             let rate = bench.runtime.block_on(changes(&site, &module, in_flight, total))?;
@@ -90,7 +89,7 @@ pub fn after_history(bench: &Bench) -> Result<Vec<Line>> {
     let folder = bench.folder()?;
     let (old, fresh) = (folder.path().join("old"), folder.path().join("fresh"));
     journal::fill(&old, HISTORY)?;
-    let guest = bench.guest()?;
+    let guest = bench.guest();
     let open = |path: &Path| -> Result<_> {
         let site = Arc::new(Site::open(path)?);
         let module = bench.runtime.block_on(site.admit(&guest))?;
@@ -133,7 +132,7 @@ async fn changes(site: &Arc<Site>, module: &str, in_flight: usize, total: usize)
 
 /// `call.serial`, `call.bytes`, `call.syncs`.
 pub fn calls(bench: &Bench) -> Result<Vec<Line>> {
-    let guest = bench.guest()?;
+    let guest = bench.guest();
     let folder = bench.folder()?;
     let mut raw_log = Allocated::create(&folder.path().join("raw"))?;
     let site = Site::open(&folder.path().join("state"))?;

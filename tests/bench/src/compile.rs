@@ -11,7 +11,7 @@ use crate::report::Line;
 pub fn rust(bench: &Bench) -> Result<Vec<Line>> {
     let path = &bench.example;
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let engine = raw_action::engine().map_err(raw_action::plain)?;
+    let engine = raw_action::engine().map_err(|error| raw_action::plain(&error))?;
     let mut pair = Pair::default();
     for round in 0..bench.rounds {
         let mut sides = [0.0; 2];
@@ -22,7 +22,7 @@ pub fn rust(bench: &Bench) -> Result<Vec<Line>> {
             if side == 0 {
                 bench.runtime.block_on(sandbox.admit(&bytes))?;
             } else {
-                engine.precompile_component(&bytes).map_err(raw_action::plain)?;
+                engine.precompile_component(&bytes).map_err(|error| raw_action::plain(&error))?;
             }
             sides[side] = watch.seconds() * 1e3;
         }

@@ -31,7 +31,7 @@ pub fn append(bench: &Bench) -> Result<Vec<Line>> {
             let folder = bench.folder()?;
             let store = Arc::new(Store::open(&folder.path().join("store"), &StoreOptions::default())?);
             let raw = Arc::new(RawLog::create(&folder.path().join("raw"))?);
-            let mut changes = open_changes(&*store, writers)?;
+            let mut changes = open_changes(&store, writers)?;
             for round in 0..bench.rounds {
                 let mut sides = [0.0; 2];
                 for side in bench.order(round) {
@@ -132,7 +132,7 @@ fn line(writing: &Writing) -> Record {
     record(&writing.change, writing.seq, of_message("x".repeat(RECORD_BYTES - ENVELOPE)))
 }
 
-/// Bytes of a [`line`] without its message, about.
+/// Bytes of such a line without its message, about.
 const ENVELOPE: usize = 190;
 
 fn record(change: &ChangeKey, seq: u64, event: Event) -> Record {

@@ -46,10 +46,10 @@ pub fn engine() -> Result<Engine> {
     let mut config = Config::new();
     config.concurrency_support(false).epoch_interruption(true).cranelift_nan_canonicalization(true);
     config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
-    Ok(Engine::new(&config)?)
+    Engine::new(&config)
 }
 
 /// An error of wasmtime as one of ours: its own type is none of the standard library's errors.
-pub fn plain(error: wasmtime::Error) -> anyhow::Error {
+pub fn plain(error: &wasmtime::Error) -> anyhow::Error {
     anyhow::anyhow!("{error:#}")
 }

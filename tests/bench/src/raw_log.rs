@@ -84,13 +84,14 @@ impl Drop for RawLog {
 pub struct Allocated {
     file: File,
     at: u64,
-    allocated: u64,
+    /// Length of the file.
+    len: u64,
 }
 
 impl Allocated {
     pub fn create(path: &Path) -> Result<Self> {
         let file = File::create(path)?;
-        let mut allocated = Self { file, at: 0, allocated: 0 };
+        let mut allocated = Self { file, at: 0, len: 0 };
         allocated.allocate(1)?;
         allocated.file.sync_all()?;
         Ok(allocated)
@@ -106,10 +107,10 @@ impl Allocated {
     }
 
     fn allocate(&mut self, len: u64) -> Result<()> {
-        if self.at + len > self.allocated {
+        if self.at + len > self.len {
             let more = len.max(ALLOCATE);
-            rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::empty(), self.allocated, more)?;
-            self.allocated += more;
+            rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::empty(), self.len, more)?;
+            self.len += more;
         }
         Ok(())
     }

@@ -29,10 +29,10 @@ pub fn memory(bench: &Bench) -> Result<Vec<Line>> {
         let folder = bench.folder()?;
         let mut child = Measured::start("wait", folder.path(), changes)?;
         child.line()?;
-        std::thread::sleep(SETTLE);
+        pause(SETTLE);
         let bytes = anonymous(child.id())?;
         let (before, watch) = (cpu(child.id())?, Stopwatch::start());
-        std::thread::sleep(WATCH);
+        pause(WATCH);
         let used = (cpu(child.id())? - before) / watch.seconds();
         let one = |value| {
             let mut rounds = Rounds::default();
@@ -43,6 +43,12 @@ pub fn memory(bench: &Bench) -> Result<Vec<Line>> {
         lines.push(Line::alone(format!("{name}.cpu"), "% of a core", "< 1 %", &one(used * 100.0)));
     }
     Ok(lines)
+}
+
+/// What is measured is what happens while nothing does.
+#[expect(clippy::disallowed_methods, reason = "time itself is meant")]
+fn pause(time: Duration) {
+    std::thread::sleep(time);
 }
 
 /// Anonymous memory of a process, in bytes.

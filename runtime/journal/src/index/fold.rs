@@ -42,6 +42,13 @@ pub(crate) struct Pending {
     pub keys: usize,
 }
 
+/// What is known without sled.
+pub(crate) enum Near<T> {
+    Known(T),
+    /// Sled has it, if anything has.
+    Far,
+}
+
 #[derive(Debug)]
 struct Kept {
     change: IndexedChange,
@@ -128,13 +135,13 @@ impl IndexFold {
     }
 
     /// The change, where it is in memory.
-    pub(crate) fn change(&self, change: &ChangeKey) -> Option<ChangeView> {
-        Some(self.changes.get(change)?.change.fold.view.clone())
+    pub(crate) fn change(&self, change: &ChangeKey) -> Near<Option<ChangeView>> {
+        self.changes.get(change).map_or(Near::Far, |kept| Near::Known(Some(kept.change.fold.view.clone())))
     }
 
-    /// The release, where it is in memory; some none where it is known that there is none.
-    pub(crate) fn release(&self, release: &ReleaseKey) -> Option<Option<ReleaseView>> {
-        Some(self.releases.get(release)?.view.clone())
+    /// The release, where it is in memory.
+    pub(crate) fn release(&self, release: &ReleaseKey) -> Near<Option<ReleaseView>> {
+        self.releases.get(release).map_or(Near::Far, |kept| Near::Known(kept.view.clone()))
     }
 
     /// The newest records of a change, which sled may not have yet, and the number of the first of them.
@@ -143,9 +150,10 @@ impl IndexFold {
         Some((kept.first_fresh(), kept.fresh.clone()))
     }
 
-    /// The record that put a value into the state, where sled may not have it yet; some none where it was deleted.
-    pub(crate) fn state(&self, uid: &str, key: &str) -> Option<Option<Place>> {
-        self.state.get(uid)?.get(key).copied()
+    /// The record that put a value into the state, where sled may not have it yet; none where it was deleted.
+    pub(crate) fn state(&self, uid: &str, key: &str) -> Near<Option<Place>> {
+        let value = self.state.get(uid).and_then(|values| values.get(key));
+        value.map_or(Near::Far, |place| Near::Known(*place))
     }
 
     /// Everything that was taken in as one batch, together with how far that is; none where there is nothing. Until

@@ -31,6 +31,7 @@ pub use options::{Acknowledge, IndexState, OpenError, OpenReport, StoreOptions};
 pub use reader::Reader;
 
 use crate::index::IndexError;
+use crate::index::fold::Near;
 use crate::index::open::condemn;
 use crate::journal::{ChangeQuery, Hurried, Hurry, Journal, JournalError, Receipt};
 use crate::log::frame::{Frame, MAX_RECORD};
@@ -39,7 +40,7 @@ use crate::views::state_value;
 use lock::StoreLock;
 use queue::{Append, Item, Queue};
 use room::Room;
-use shelf::{Near, Shelf};
+use shelf::Shelf;
 
 /// The journal on the disk of this machine. Dropping it writes what is queued and gives the store free.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockW
 use pintle_lifecycle::ids::{ChangeKey, ReleaseKey};
 use pintle_lifecycle::view::{ChangeView, ReleaseView};
 
-use crate::index::fold::IndexFold;
+use crate::index::fold::{IndexFold, Near};
 use crate::index::open::guarded;
 use crate::index::{Index, IndexError};
 use crate::journal::ChangeQuery;
@@ -28,19 +28,6 @@ pub(crate) enum Kept {
     Index(Index),
 }
 
-/// What is known without the disk.
-pub(crate) enum Near<T> {
-    Known(T),
-    /// The index has it, if anything has.
-    Far,
-}
-
-impl<T> From<Option<T>> for Near<T> {
-    fn from(known: Option<T>) -> Self {
-        known.map_or(Self::Far, Self::Known)
-    }
-}
-
 // Locks: a writer that panicked has left both whole, since they are changed record by record, or replaced.
 impl Shelf {
     pub(crate) fn new(kept: Kept) -> Self {
@@ -59,10 +46,10 @@ impl Shelf {
         self.fold.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn near<T>(&self, memory: impl FnOnce(&Views<Place>) -> T, fold: impl FnOnce(&IndexFold) -> Option<T>) -> Near<T> {
+    fn near<T>(&self, memory: impl FnOnce(&Views<Place>) -> T, fold: impl FnOnce(&IndexFold) -> Near<T>) -> Near<T> {
         match &*self.kept() {
             Kept::Memory(views) => Near::Known(memory(views)),
-            Kept::Index(_) => fold(&self.fold()).into(),
+            Kept::Index(_) => fold(&self.fold()),
         }
     }
 
@@ -75,7 +62,7 @@ impl Shelf {
     }
 
     pub(crate) fn near_change(&self, change: &ChangeKey) -> Near<Option<ChangeView>> {
-        self.near(|views| views.change(change).cloned(), |fold| fold.change(change).map(Some))
+        self.near(|views| views.change(change).cloned(), |fold| fold.change(change))
     }
 
     pub(crate) fn far_change(&self, change: &ChangeKey) -> Result<Option<ChangeView>, IndexError> {
@@ -113,7 +100,10 @@ impl Shelf {
             Kept::Memory(views) => Ok(views.state(uid, key).copied()),
             Kept::Index(index) => {
                 let fresh = self.fold().state(uid, key);
-                fresh.map_or_else(|| guarded(|| index.state(uid, key)), Ok)
+                match fresh {
+                    Near::Known(place) => Ok(place),
+                    Near::Far => guarded(|| index.state(uid, key)),
+                }
             }
         }
     }

@@ -22,7 +22,7 @@ pub fn all() -> Vec<(String, Vec<u8>)> {
         ("text-empty", "(component)"),
         ("text-async", "(component (core func $cancel (canon task.cancel)))"),
         ("text-type", r#"(component (type $t (list u8)) (import "f" (func (param "x" $t) (result string))))"#),
-        ("text-resource", r#"(component (type $r (resource (rep i32))) (core func (canon resource.new $r)))"#),
+        ("text-resource", r"(component (type $r (resource (rep i32))) (core func (canon resource.new $r)))"),
         (
             "text-instance",
             r#"(component (import "wasi:http/a@0.2.3" (instance (export "f" (func)))) (core module $m (func (export "g") (local i32 i64) (loop (br 0)))) (core instance $i (instantiate $m)) (func $f (canon lift (core func $i "g"))) (instance $e (export "describe" (func $f))) (export "pintle:hooks/actions@0.1.0" (instance $e)))"#,
