@@ -68,6 +68,30 @@ pub enum AdmissionError {
     File(#[from] FileError),
 }
 
+impl AdmissionError {
+    /// The same without control characters: a module's names and words come to terminals and logs, which would obey them.
+    pub(crate) fn plain(self) -> Self {
+        let plain = |text: String| text.replace(|c: char| c.is_control() && c != '\n', " ");
+        match self {
+            Self::Malformed { reason } => Self::Malformed { reason: plain(reason) },
+            Self::TooHeavy { what, times } => Self::TooHeavy { what: plain(what), times },
+            Self::Asynchronous { name } => Self::Asynchronous { name: plain(name) },
+            Self::NoActions { wanted, found, offered } => Self::NoActions { wanted, found: plain(found), offered },
+            Self::Version { package, wanted, offered } => {
+                Self::Version { package: plain(package), wanted: plain(wanted), offered }
+            }
+            Self::Import { name, why } => Self::Import { name: plain(name), why },
+            Self::Function { function, interface, offered } => {
+                Self::Function { function: plain(function), interface: plain(interface), offered }
+            }
+            Self::Unfit { reason } => Self::Unfit { reason: plain(reason) },
+            Self::Compile { reason } => Self::Compile { reason: plain(reason) },
+            Self::Describe { reason } => Self::Describe { reason: plain(reason) },
+            own_words => own_words,
+        }
+    }
+}
+
 /// An interface that a module imports or exports, and the functions of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -227,6 +227,7 @@ impl Room {
             admission::admit(&bytes, limit).map(|shape| (digest::sha256(&bytes), shape))
         })
         .await
+        .map_err(AdmissionError::plain)
     }
 
     /// The module from memory, from the cache, or compiled.
@@ -254,9 +255,10 @@ impl Room {
             let _turn = turn;
             room.compile(&name, &bytes)
         })
-        .await?;
+        .await
+        .map_err(AdmissionError::plain)?;
         let pre = self.link(&component)?;
-        let actions = self.describe(&pre).await?;
+        let actions = self.describe(&pre).await.map_err(AdmissionError::plain)?;
         let known = Known { code: unproven.sha256.clone(), wit: shape.wit, calls: shape.calls, actions };
         unproven.keep(&known)?;
         Ok(self.keep(digest, known, pre))
@@ -292,7 +294,7 @@ impl Room {
     }
 
     fn link(&self, component: &Component) -> Result<ActionModulePre<Running>, AdmissionError> {
-        let unfit = |error: wasmtime::Error| AdmissionError::Unfit { reason: format!("{error:#}") };
+        let unfit = |error: wasmtime::Error| AdmissionError::Unfit { reason: format!("{error:#}") }.plain();
         ActionModulePre::new(self.linker.instantiate_pre(component).map_err(unfit)?).map_err(unfit)
     }
 
