@@ -42,7 +42,8 @@ async fn a_replay_uses_no_cpu_time_but_cannot_hang() {
 #[tokio::test]
 async fn the_budget_is_that_of_the_attempt_and_not_of_a_stay() {
     let rig = Rig::shared().await;
-    let budget = Arc::new(Budget::new(&cpu(400)));
+    // Many times what one stay takes on a machine with other things to do.
+    let budget = Arc::new(Budget::new(&cpu(4_000)));
     let mut stays = 0;
     let ending = loop {
         match ended(rig.run_within("spin", &Script::new().number(200).shared(), &budget).await) {
@@ -51,7 +52,7 @@ async fn the_budget_is_that_of_the_attempt_and_not_of_a_stay() {
         }
         assert!(stays < 1000, "the budget is never used up; {} ms are", budget.cpu_used_ms());
     };
-    assert_eq!(ending, Ending::CpuBudget { limit_ms: 400 });
+    assert_eq!(ending, Ending::CpuBudget { limit_ms: 4_000 });
     assert!(stays > 0, "one stay used more than it can");
 }
 
