@@ -2,7 +2,6 @@
 //! applied is applied again, and no hook runs.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use pintle_lifecycle::history::StepHistory;
 use pintle_lifecycle::record::StepKind;
@@ -13,9 +12,6 @@ use crate::embedded::Pintle;
 use crate::error::Error;
 use crate::request::applied;
 use crate::story::Story;
-
-/// First and longest pause before the platform is asked again.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(30));
 
 /// Brings a release back to what is applied. Says which components were not all there; empty where nothing was missing, where a
 /// change is open, which will see to it, and where the last apply failed.
@@ -56,13 +52,13 @@ async fn patiently<T, F>(pintle: &Pintle, mut ask: impl FnMut() -> F) -> Result<
 where
     F: Future<Output = Result<T, PlatformError>>,
 {
-    let (mut pause, longest) = PAUSES;
+    let mut pauses = pintle_sandbox::pauses();
     loop {
         match ask().await {
             Err(PlatformError::Unavailable(message)) => {
+                let Some(pause) = pauses.next() else { return Err(PlatformError::Unavailable(message)) };
                 tracing::warn!("{message}; trying again in {} ms", pause.as_millis());
                 pintle.clock().sleep(pause).await;
-                pause = (pause * 2).min(longest);
             }
             answer => return answer,
         }

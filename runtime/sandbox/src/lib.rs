@@ -38,5 +38,5 @@ pub use guest::{Entry, Finish};
 pub use host::{Facts, Host, Stop};
 pub use limits::Budget;
 pub use module::{ActionInfo, Inspection, Module, ModuleError};
-pub use patience::{Impatience, patiently};
+pub use patience::{Impatience, patiently, pauses};
 pub use sandbox::{Sandbox, SandboxConfig, SandboxError};

@@ -13,6 +13,12 @@ use pintle_platform::PlatformError;
 /// First and longest pause before a platform that could not be reached is asked again.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(30));
 
+/// Pauses before a platform is asked again, each twice the one before, up to the longest.
+pub fn pauses() -> impl Iterator<Item = Duration> {
+    let (first, longest) = PAUSES;
+    std::iter::successors(Some(first), move |pause| Some((*pause * 2).min(longest)))
+}
+
 /// Why nobody asks any more.
 #[derive(Debug, Clone)]
 pub enum Impatience {
@@ -35,12 +41,13 @@ pub async fn patiently<T, F>(
 where
     F: Future<Output = Result<T, PlatformError>>,
 {
-    let (mut pause, longest) = PAUSES;
+    let mut pauses = pauses();
     loop {
         match ask().await {
             Err(PlatformError::Unavailable(message)) => {
                 // The low bits of the clock are jitter enough to keep changes apart.
                 let jitter = u32::try_from(log.now().up % 64).unwrap_or(0);
+                let pause = pauses.next().unwrap_or(PAUSES.1);
                 let wait = pause + pause * jitter / 256;
                 let message = format!("{message}; trying again in {} ms", wait.as_millis());
                 tracing::warn!(%step, message);
@@ -49,7 +56,6 @@ where
                     Event::StepLog { step: step.clone(), attempt, line: None, level, message, fields: Vec::new() };
                 drop(record(log, line)?);
                 log.clock().sleep(wait).await;
-                pause = (pause * 2).min(longest);
             }
             Err(PlatformError::Unknown(question)) => {
                 let stuck = Event::ChangeStuck { step: step.clone(), question };
