@@ -9,6 +9,8 @@ pub struct Tally {
     pub failed: u64,
     pub ignored: u64,
     pub filtered_out: u64,
+    /// Names of failed tests, as far as their suites lived to say them.
+    pub failures: Vec<String>,
     /// A suite has started and has not said its result.
     open: bool,
 }
@@ -20,6 +22,8 @@ impl Tally {
         if is_start(line) {
             self.close();
             self.open = true;
+        } else if let Some(name) = line.strip_prefix("test ").and_then(|line| line.strip_suffix(" ... FAILED")) {
+            self.failures.push(name.to_owned());
         } else if let Some(result) = line.strip_prefix("test result: ") {
             self.open = false;
             for part in result.split([';', '.']) {
@@ -73,12 +77,13 @@ mod tests {
     #[test]
     fn sums_over_suites() {
         let sums = tally(
-            "running 3 tests\ntest a ... ok\n\n\
+            "running 3 tests\ntest a ... ok\ntest some::thing ... FAILED\n\n\
              test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.10s\n\
              running 5 tests\n\
              test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 7 filtered out; finished in 12.34s\n",
         );
-        assert_eq!(sums, Tally { passed: 5, failed: 2, ignored: 1, filtered_out: 7, open: false });
+        let failures = vec!["some::thing".to_owned()];
+        assert_eq!(sums, Tally { passed: 5, failed: 2, ignored: 1, filtered_out: 7, failures, open: false });
         assert_eq!(sums.to_string(), "5 passed, 2 failed");
     }
 

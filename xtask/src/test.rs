@@ -36,6 +36,9 @@ impl Test {
         command.args(&self.arguments);
         let (tally, status) = stage("run the suites", || run_suites(&mut command))?;
         say_what_was_left_out(&tally);
+        for name in &tally.failures {
+            println!("failed: {name}");
+        }
         let is_good = status.success() && tally.failed == 0 && tally.passed > 0;
         if !is_good && tally.failed == 0 {
             let why = if status.success() { "no test ran" } else { "not every suite could be built and run" };

@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
@@ -110,13 +111,25 @@ fn in_a_world_of_its_own(case: &Case) -> bool {
     let Ok(program) = std::env::current_exe() else { return false };
     let mut command = Command::new("unshare");
     command.args(["--mount", "--propagation", "private"]).arg(program).env(CASE, case.name).stdin(Stdio::null());
-    match command.status() {
-        Ok(status) => status.success(),
-        Err(error) => {
-            println!("unshare cannot be run: {error}");
-            false
-        }
-    }
+    let said = match said(&mut command) {
+        Ok((true, _)) => return true,
+        Ok((false, said)) => said,
+        Err(error) => format!("unshare cannot be run: {error}\n").into_bytes(),
+    };
+    println!("---- {} ----", case.name);
+    drop(std::io::stdout().write_all(&said));
+    false
+}
+
+/// Whether a program succeeds, and all that it says, in its order. Panics that a case expects are read only where it fails.
+fn said(command: &mut Command) -> std::io::Result<(bool, Vec<u8>)> {
+    let (mut reader, writer) = std::io::pipe()?;
+    let mut child = command.stdout(writer.try_clone()?).stderr(writer).spawn()?;
+    // The command keeps the writing end open.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut said = Vec::new();
+    reader.read_to_end(&mut said)?;
+    Ok((child.wait()?.success(), said))
 }
 
 /// Which cases are asked for: as `cargo test` has it, by parts of names.

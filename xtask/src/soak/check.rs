@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 use serde_json::Value;
 
 use super::lane::Lane;
@@ -19,7 +19,7 @@ impl Lane<'_> {
         let records = self.shop.records()?;
         self.find_lost(&records);
         self.check_journal(&records[self.from.min(records.len())..]);
-        let status = self.shop.status()?.context("the shop has no data")?;
+        let status = self.shop.status()?.ok_or_else(|| self.astray("the shop has no data"))?;
         if status["schema"] != version {
             self.lose(&format!("the change to {version} is applied, and the schema is {}", status["schema"]));
         }
@@ -46,7 +46,9 @@ impl Lane<'_> {
         self.from = records.len();
         self.shop.forget_data()?;
         let journal = self.shop.pintle(&["check-store"]).output()?;
-        ensure!(journal.status.success(), "check-store: {}", String::from_utf8_lossy(&journal.stdout));
+        if !journal.status.success() {
+            return Err(self.astray(&format!("check-store: {}", String::from_utf8_lossy(&journal.stdout))));
+        }
         Ok(())
     }
 
@@ -54,7 +56,9 @@ impl Lane<'_> {
     fn bring_back(&self, document: &str) -> Result<()> {
         let mut child = self.shop.start(&["up", document], &self.log)?;
         let status = self.wait(&mut child)?;
-        ensure!(status.success(), "`up` of what is applied ended with {status}: {}", self.said()?);
+        if !status.success() {
+            return Err(self.astray(&format!("`up` of what is applied ended with {status}: {}", self.said()?)));
+        }
         Ok(())
     }
 

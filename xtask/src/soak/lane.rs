@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, mem, path::PathBuf, process::Child, time::Duration};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Error, Result, anyhow, ensure};
 use fastrand::Rng;
 
 use super::moments::pause;
@@ -118,11 +118,10 @@ impl<'a> Lane<'a> {
             }
             if let Some(status) = ended {
                 let full = self.disk.zip(mark).is_some_and(|(disk, mark)| disk.was_full_since(mark));
-                ensure!(
-                    full && status.code() == Some(STORE),
-                    "`up --detach` ended with {status} and named no change: {said}"
-                );
-                return self.tells_of_full_disk();
+                if full && status.code() == Some(STORE) {
+                    return self.tells_of_full_disk();
+                }
+                return Err(self.astray(&format!("`up --detach` ended with {status} and named no change: {said}")));
             }
             pause(Duration::from_millis(1));
         };
@@ -162,7 +161,11 @@ impl<'a> Lane<'a> {
                 }
                 Some(code) => {
                     self.check_migrations(&self.shop.records()?)?;
-                    bail!("`pintle {}` ended with {code}: {}", words.join(" "), self.said()?)
+                    return Err(self.astray(&format!(
+                        "`pintle {}` ended with {code}: {}",
+                        words.join(" "),
+                        self.said()?
+                    )));
                 }
             }
         }
@@ -177,9 +180,11 @@ impl<'a> Lane<'a> {
             .iter()
             .rev()
             .find(|record| matches!(record["event"]["is"].as_str(), Some("changeFinished" | "changeStuck")));
-        let last = last.with_context(|| format!("Pintle ended with {code}, and no change has ended"))?;
+        let last = last.ok_or_else(|| self.astray(&format!("Pintle ended with {code}, and no change has ended")))?;
         let words = |field: &str| last["event"][field].as_str().is_some_and(|text| !text.is_empty());
-        ensure!(words("message") || words("question"), "a change failed and does not say why: {last}");
+        if !words("message") && !words("question") {
+            return Err(self.astray(&format!("a change failed and does not say why: {last}")));
+        }
         change_id(last).context("a record names no change")
     }
 
@@ -199,6 +204,12 @@ impl<'a> Lane<'a> {
 
     pub(super) fn lose(&self, what: &str) {
         self.toll.lose(&self.name, what);
+    }
+
+    /// Counts as lost what keeps the lane from going on: nothing that it did may lead there.
+    pub(super) fn astray(&self, what: &str) -> Error {
+        self.lose(what);
+        anyhow!("{what}")
     }
 
     pub(super) fn double(&self, what: &str) {

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use super::lane::Lane;
 use super::moments::{in_future, passed, pause};
@@ -116,7 +116,7 @@ impl Lane<'_> {
             if passed(end) {
                 child.kill()?;
                 child.wait()?;
-                bail!("Pintle does not end: {}", self.said()?);
+                return Err(self.astray(&format!("Pintle does not end: {}", self.said()?)));
             }
             pause(Duration::from_millis(3));
         }
