@@ -18,7 +18,8 @@ pub trait Journal: Send + Sync + 'static {
     /// Queues records of one change, in order, behind everything queued before. They are durable once the receipt says so; all
     /// of them or, after a crash before that, the first few or none.
     ///
-    /// Each record's `seq` must be the next of its change, else [`JournalError::Superseded`].
+    /// Each record's `seq` must be the next of its change, else [`JournalError::Superseded`]. No records at all are durable when
+    /// everything queued before is.
     fn append(&self, records: Vec<Record>) -> Receipt;
 
     /// All acknowledged records of a change, in order; empty where there is no such change.

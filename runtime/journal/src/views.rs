@@ -41,18 +41,16 @@ impl ChangeFold {
 
 /// Checks that `record` is the next one of a change that has `next` records.
 pub(crate) fn check_next(next: u64, record: &Record) -> Result<(), JournalError> {
-    let (change, seq) = (record.change.clone(), record.seq);
+    let seq = record.seq;
     if seq != next {
-        return Err(JournalError::Superseded { change, seq });
+        return Err(JournalError::Superseded { change: record.change.clone(), seq });
     }
-    match (&record.event, seq) {
-        (Event::ChangeOpened { .. }, 0) => Ok(()),
-        (Event::ChangeOpened { .. }, _) => {
-            Err(JournalError::Unfit { change, seq, problem: "the change is open already" })
-        }
-        (_, 0) => Err(JournalError::Unfit { change, seq, problem: "a change starts with its plan" }),
-        _ => Ok(()),
-    }
+    let problem = match (&record.event, seq) {
+        (Event::ChangeOpened { .. }, 1..) => "the change is open already",
+        (Event::ChangeOpened { .. }, 0) | (_, 1..) => return Ok(()),
+        (_, 0) => "a change starts with its plan",
+    };
+    Err(JournalError::Unfit { change: record.change.clone(), seq, problem })
 }
 
 /// Checks that `records` go on with one change that has `next` records.

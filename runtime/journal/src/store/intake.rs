@@ -101,19 +101,27 @@ impl Intake {
     /// # Errors
     /// Where the index fails.
     pub(super) fn settle_if_due(&mut self) -> Result<(), IndexError> {
-        if self.is_in_memory() {
-            if self.bytes >= self.index_from_bytes
-                && let Err(error) = self.move_to_index()
-            {
-                // Reads do without it; when there is twice as much to read, there may be room for it.
-                open::discard(&self.store, &error);
-                self.index_from_bytes = self.bytes.saturating_mul(2).max(1 << 20);
-            }
+        if !self.is_due() {
             return Ok(());
         }
+        if !self.is_in_memory() {
+            return self.settle();
+        }
+        if let Err(error) = self.move_to_index() {
+            // Reads do without it; when there is twice as much to read, there may be room for it.
+            open::discard(&self.store, &error);
+            self.index_from_bytes = self.bytes.saturating_mul(2).max(1 << 20);
+        }
+        Ok(())
+    }
+
+    /// Whether so much has gathered that it should go into the index.
+    pub(super) fn is_due(&self) -> bool {
+        if self.is_in_memory() {
+            return self.bytes >= self.index_from_bytes;
+        }
         let pending = self.shelf.fold().pending();
-        let due = pending.records >= PENDING_RECORDS || pending.bytes >= PENDING_BYTES || pending.keys >= PENDING_KEYS;
-        if due { self.settle() } else { Ok(()) }
+        pending.records >= PENDING_RECORDS || pending.bytes >= PENDING_BYTES || pending.keys >= PENDING_KEYS
     }
 
     /// Puts everything into the index, where there is one.

@@ -15,7 +15,7 @@ pub(crate) mod shelf;
 mod writer;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
@@ -41,6 +41,7 @@ use lock::StoreLock;
 use queue::{Append, Item, Queue};
 use room::Room;
 use shelf::Shelf;
+use writer::Desk;
 
 /// The journal on the disk of this machine. Dropping it writes what is queued and gives the store free.
 #[derive(Debug)]
@@ -55,6 +56,9 @@ pub struct Store {
 struct Shared {
     dir: PathBuf,
     queue: Queue,
+    desk: Desk,
+    /// Whether changes are few and the disk quick, as the last group shows: then whoever waits for an append writes it.
+    few: AtomicBool,
     shelf: Arc<Shelf>,
     places: Places,
     room: Room,
@@ -152,9 +156,6 @@ impl Journal for Store {
     fn append(&self, records: Vec<Record>) -> Receipt {
         if let Some(trouble) = self.trouble() {
             return Receipt::ready(Err(JournalError::Write(trouble)));
-        }
-        if records.is_empty() {
-            return Receipt::ready(Ok(()));
         }
         let frames = match self.encode(&records) {
             Ok(frames) => frames,
@@ -263,6 +264,7 @@ impl Shared {
 
 impl Hurried for Shared {
     fn hurry(&self, append: u64) {
+        writer::write_for(self, append);
         self.queue.hurry(append);
     }
 }

@@ -4,7 +4,7 @@ use std::fs::{DirBuilder, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock};
 
 use super::intake::Intake;
@@ -13,7 +13,7 @@ use super::options::{Acknowledge, IndexState, OpenError, OpenReport, StoreOption
 use super::queue::Queue;
 use super::replay::{Recovered, recover};
 use super::room::{BALLAST, Room};
-use super::writer::Writer;
+use super::writer::{self, Desk, Writer};
 use super::{Shared, Store, lock};
 use crate::log::acked::{self, Acked};
 use crate::log::append::{Layout, Log};
@@ -82,6 +82,8 @@ fn start(
         dir: dir.to_owned(),
         queue: Queue::default(),
         shelf: Arc::clone(intake.shelf()),
+        desk: Desk::of(Writer::new(log, intake, acked, options.acknowledge)),
+        few: AtomicBool::new(true),
         places: Places::new(&dir.join("log")),
         room,
         trouble: OnceLock::new(),
@@ -89,8 +91,8 @@ fn start(
         settled: AtomicU64::new(0),
         _lock: lock,
     });
-    let writer = Writer::new(Arc::clone(&shared), log, intake, acked, options.acknowledge);
-    let thread = std::thread::Builder::new().name("journal".to_owned()).spawn(move || writer.run());
+    let theirs = Arc::clone(&shared);
+    let thread = std::thread::Builder::new().name("journal".to_owned()).spawn(move || writer::run(&theirs));
     let writer = Some(thread.map_err(io_error("start the writing thread for", dir))?);
     Ok(Store { shared, writer, report })
 }

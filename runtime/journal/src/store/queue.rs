@@ -1,9 +1,10 @@
-//! What waits for the writer: bounded, and taken out a group at a time under one lock.
+//! What waits to be written: bounded, and taken out a group at a time under one lock.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use pintle_lifecycle::ids::ChangeKey;
 use pintle_lifecycle::record::Record;
 use tokio::sync::oneshot;
 
@@ -18,6 +19,9 @@ const QUEUE_BYTES: usize = 64 << 20;
 /// What nobody waits for lies for so long at most, and once more where the queue was empty before it: until then it may share a
 /// sync with something that somebody waits for.
 const LINGER: Duration = Duration::from_millis(5);
+/// Whoever waits for an append writes so much itself at most.
+const ALONE_ITEMS: usize = 16;
+const ALONE_BYTES: usize = 64 << 10;
 
 /// Something for the writer to do, in its turn.
 #[derive(Debug)]
@@ -111,21 +115,32 @@ impl Queue {
         self.state().pushed
     }
 
-    /// The next group, when there is something; none when the queue is closed and empty.
-    pub(super) fn next_group(&self) -> Option<Group> {
-        let state = self.state();
-        // Not without a bound at once: whoever queues something soon need not wake this thread then.
-        let mut state = self.wait(state, |state| state.items.is_empty() && !state.closed);
-        if state.items.is_empty() && !state.closed {
-            (state.writer_waits, state.writer_sleeps) = (true, true);
-            let nothing = |state: &mut State| state.items.is_empty() && !state.closed;
-            state = self.filled.wait_while(state, nothing).unwrap_or_else(PoisonError::into_inner);
+    /// Waits until the writer shall take a group. False when the queue is closed and empty.
+    pub(super) fn wait(&self) -> bool {
+        let mut state = self.state();
+        loop {
+            // Not without a bound at once: whoever queues something soon need not wake this thread then.
+            state = self.wait_while(state, |state| state.items.is_empty() && !state.closed);
+            let left_sleeping = |state: &mut State| {
+                // Anew each time: what woke this thread may be written by somebody else.
+                state.writer_sleeps = state.items.is_empty() && !state.closed;
+                state.writer_waits = state.writer_sleeps;
+                state.writer_sleeps
+            };
+            state = self.filled.wait_while(state, left_sleeping).unwrap_or_else(PoisonError::into_inner);
+            let first = state.first();
+            state = self.wait_while(state, |state| !state.is_due());
+            (state.writer_waits, state.writer_sleeps) = (false, false);
+            // Where others wrote the first of what lay here, the rest has not lain for long.
+            if state.is_due() || state.first() == first {
+                return !(state.closed && state.items.is_empty());
+            }
         }
-        let mut state = self.wait(state, |state| !state.is_due());
-        (state.writer_waits, state.writer_sleeps) = (false, false);
-        if state.items.is_empty() {
-            return None;
-        }
+    }
+
+    /// The next group; empty where somebody else was quicker.
+    pub(super) fn take(&self) -> Group {
+        let mut state = self.state();
         let (mut items, mut records, mut bytes) = (Vec::new(), 0, 0);
         while let Some(item) = state.items.front() {
             if !items.is_empty() && (records + item.records() > GROUP_RECORDS || bytes + item.bytes() > GROUP_BYTES) {
@@ -136,15 +151,28 @@ impl Queue {
             items.extend(state.items.pop_front());
         }
         state.bytes -= bytes;
-        let through = state.pushed - state.items.len() as u64;
         if state.blocked > 0 {
             self.drained.notify_all();
         }
-        Some(Group { items, through })
+        Group { items, through: state.first() - 1 }
+    }
+
+    /// Whether item `item` is queued with nothing but a few appends of the same change.
+    pub(super) fn is_alone(&self, item: u64) -> bool {
+        let state = self.state();
+        if item < state.first() || state.items.len() > ALONE_ITEMS || state.bytes > ALONE_BYTES {
+            return false;
+        }
+        let first = state.items.front().and_then(Item::change);
+        first.is_some() && state.items.iter().all(|item| item.change() == first)
     }
 
     /// Waits while `holds`, for [`LINGER`] at most.
-    fn wait<'a>(&'a self, mut state: MutexGuard<'a, State>, holds: impl Fn(&State) -> bool) -> MutexGuard<'a, State> {
+    fn wait_while<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        holds: impl Fn(&State) -> bool,
+    ) -> MutexGuard<'a, State> {
         let left_waiting = |state: &mut State| {
             state.writer_waits = holds(state);
             state.writer_waits
@@ -176,14 +204,25 @@ impl Queue {
 }
 
 impl State {
+    /// Number of the first item that is queued, or of the next to come.
+    fn first(&self) -> u64 {
+        self.pushed - self.items.len() as u64 + 1
+    }
+
     /// Whether the writer shall go on now.
     fn is_due(&self) -> bool {
-        let first = self.pushed - self.items.len() as u64 + 1;
-        self.closed || self.wanted >= first || self.items.len() >= GROUP_RECORDS || self.bytes >= GROUP_BYTES
+        self.closed || self.wanted >= self.first() || self.items.len() >= GROUP_RECORDS || self.bytes >= GROUP_BYTES
     }
 }
 
 impl Item {
+    fn change(&self) -> Option<&ChangeKey> {
+        match self {
+            Self::Append(append) => append.records.first().map(|record| &record.change),
+            Self::Settle(_) => None,
+        }
+    }
+
     fn records(&self) -> usize {
         match self {
             Self::Append(append) => append.records.len(),

@@ -1,10 +1,15 @@
-//! The one thread that writes: takes a group from the queue, writes and syncs it, takes it into the views, acknowledges it.
+//! Writes what is queued, one group after another: writes and syncs a group, takes it into the views, acknowledges it. Most groups
+//! are written by a thread of its own. Where changes are few, whoever waits for an append writes it: waking a thread takes as
+//! long as the sync of a good disk.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use pintle_lifecycle::ids::ChangeKey;
+use tokio::sync::oneshot;
 
 use super::Shared;
 use super::intake::Intake;
@@ -13,46 +18,95 @@ use super::queue::{Append, Group, Item};
 use crate::index::IndexError;
 use crate::index::fold::FoldError;
 use crate::journal::JournalError;
+use crate::log::LogError;
 use crate::log::acked::Acked;
 use crate::log::append::{GroupBuffer, Log};
 use crate::log::frame::{FRAME_HEADER, frame_lengths};
 use crate::log::position::{Place, Position};
 use crate::views::check_append;
 
+/// Groups that take longer are left to the writing thread: whoever waits would keep others from their turn.
+const QUICK: Duration = Duration::from_millis(1);
+
+/// Where the writer is for whoever writes the next group; gone once the store is closed.
+pub(super) struct Desk(Mutex<Option<Writer>>);
+
 pub(super) struct Writer {
-    pub shared: Arc<Shared>,
-    pub log: Log,
-    pub intake: Intake,
-    pub acked: Acked,
-    pub acknowledge: Acknowledge,
+    log: Log,
+    intake: Intake,
+    acked: Acked,
+    acknowledge: Acknowledge,
     buffer: GroupBuffer,
     /// What [`Acknowledge::BeforeWrite`] has acknowledged and not written.
     held: Group,
 }
 
-impl Writer {
-    pub(super) fn new(shared: Arc<Shared>, log: Log, intake: Intake, acked: Acked, acknowledge: Acknowledge) -> Self {
-        Self { shared, log, intake, acked, acknowledge, buffer: GroupBuffer::new(), held: Group::default() }
+impl Desk {
+    pub(super) fn of(writer: Writer) -> Self {
+        Self(Mutex::new(Some(writer)))
     }
 
-    /// Runs until the queue is closed and empty.
-    pub(super) fn run(mut self) {
-        let shared = Arc::clone(&self.shared);
-        let ran = std::panic::catch_unwind(AssertUnwindSafe(move || {
-            while let Some(group) = self.shared.queue.next_group() {
-                self.take(group);
-            }
-            let held = std::mem::take(&mut self.held);
-            self.write(held);
-            self.settle();
-        }));
-        if ran.is_err() {
-            shared.fail(PANICKED);
-            shared.queue.abandon();
+    fn wait(&self) -> MutexGuard<'_, Option<Writer>> {
+        // What a panic leaves behind is taken away by whoever panicked.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Desk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Desk").finish_non_exhaustive()
+    }
+}
+
+/// What the writing thread does: writes until the queue is closed and empty.
+pub(super) fn run(shared: &Shared) {
+    while shared.queue.wait() {
+        at_desk(shared, &mut shared.desk.wait(), |writer| {
+            writer.take(shared, shared.queue.take());
+            writer.settle_if_due(shared);
+        });
+    }
+    let mut desk = shared.desk.wait();
+    at_desk(shared, &mut desk, |writer| writer.finish(shared));
+    *desk = None;
+}
+
+/// Writes item `item` of the queue at once, for whoever waits for it, where that keeps nobody from anything.
+pub(super) fn write_for(shared: &Shared, item: u64) {
+    if !shared.few.load(Ordering::Relaxed) || !shared.queue.is_alone(item) {
+        return;
+    }
+    let Ok(mut desk) = shared.desk.0.try_lock() else { return };
+    at_desk(shared, &mut desk, |writer| {
+        writer.take(shared, shared.queue.take());
+        if writer.intake.is_due() {
+            // The writing thread's: it takes longer than a sync. Nobody waits for the answer.
+            drop(shared.queue.push(Item::Settle(oneshot::channel().0)));
         }
+    });
+}
+
+fn at_desk(shared: &Shared, desk: &mut Option<Writer>, work: impl FnOnce(&mut Writer)) {
+    let Some(writer) = desk else { return };
+    if std::panic::catch_unwind(AssertUnwindSafe(|| work(writer))).is_err() {
+        shared.fail(PANICKED);
+        shared.queue.abandon();
+        *desk = None;
+    }
+}
+
+impl Writer {
+    pub(super) fn new(log: Log, intake: Intake, acked: Acked, acknowledge: Acknowledge) -> Self {
+        Self { log, intake, acked, acknowledge, buffer: GroupBuffer::new(), held: Group::default() }
     }
 
-    fn take(&mut self, mut group: Group) {
+    fn finish(&mut self, shared: &Shared) {
+        let held = std::mem::take(&mut self.held);
+        self.write(shared, held);
+        self.settle(shared);
+    }
+
+    fn take(&mut self, shared: &Shared, mut group: Group) {
         if self.acknowledge == Acknowledge::BeforeWrite {
             for item in &mut group.items {
                 if let Item::Append(append) = item {
@@ -61,7 +115,7 @@ impl Writer {
             }
             let held = std::mem::take(&mut self.held);
             if !held.items.is_empty() {
-                self.write(held);
+                self.write(shared, held);
             }
             // A read waits for everything before it, so a group with one cannot be late.
             if !group.items.iter().any(|item| matches!(item, Item::Settle(_))) {
@@ -69,10 +123,10 @@ impl Writer {
                 return;
             }
         }
-        self.write(group);
+        self.write(shared, group);
     }
 
-    fn write(&mut self, group: Group) {
+    fn write(&mut self, shared: &Shared, group: Group) {
         let (mut appends, mut waiting) = (Vec::with_capacity(group.items.len()), Vec::new());
         for item in group.items {
             match item {
@@ -80,16 +134,14 @@ impl Writer {
                 Item::Settle(sender) => waiting.push(sender),
             }
         }
-        match self.shared.trouble() {
+        match shared.trouble() {
             Some(trouble) => refuse(appends, &trouble),
-            None => self.append(appends),
+            None => self.append(shared, appends),
         }
         // What was acknowledged before a trouble can still be read.
         if !waiting.is_empty() {
-            self.settle();
-            self.shared.settled_through(group.through);
-        } else if self.shared.trouble().is_none() {
-            self.settle_if_due();
+            self.settle(shared);
+            shared.settled_through(group.through);
         }
         for sender in waiting {
             // A reader that went away needs no answer.
@@ -97,48 +149,60 @@ impl Writer {
         }
     }
 
-    fn append(&mut self, appends: Vec<Append>) {
+    fn append(&mut self, shared: &Shared, appends: Vec<Append>) {
         let verdicts = match self.check(&appends) {
             Ok(verdicts) => verdicts,
             Err(error) => {
-                self.shared.fail_index(&error);
-                return refuse(appends, &self.shared.trouble().unwrap_or_default());
+                shared.fail_index(&error);
+                return refuse(appends, &shared.trouble().unwrap_or_default());
             }
         };
         let (mut appends, starts) = self.gather(appends, verdicts);
-        let _said = SayPanic(Arc::clone(&self.shared));
+        let _said = SayPanic(shared);
         if self.buffer.is_empty() {
-            return;
+            return acknowledge(&mut appends);
         }
-        let written = self.log.append(&mut self.buffer);
-        self.buffer.clear();
+        let written = self.write_buffer(shared, &appends);
         let at = match written {
             Ok(at) => at,
             Err(error) => {
-                self.shared.fail(&error.line());
+                shared.fail(&error.line());
                 return refuse(appends, &error.line());
             }
         };
         let taken = self.take_in(&appends, &starts, at);
         self.acked.set(self.log.end());
-        for append in &mut appends {
-            append.answer(Ok(()));
-        }
+        acknowledge(&mut appends);
         match taken {
             Ok(()) => {}
-            Err(FoldError::Index(error)) => self.shared.fail_index(&error),
+            Err(FoldError::Index(error)) => shared.fail_index(&error),
             // Each was checked before it was written.
-            Err(FoldError::Record(error)) => self.shared.fail_index(&IndexError::new(error.to_string())),
+            Err(FoldError::Record(error)) => shared.fail_index(&IndexError::new(error.to_string())),
         }
     }
 
-    /// Which appends go on with their change.
+    #[expect(clippy::disallowed_methods, reason = "how quick the disk is decides who writes, not what is written")]
+    fn write_buffer(&mut self, shared: &Shared, appends: &[Append]) -> Result<Position, LogError> {
+        let began = Instant::now();
+        let written = self.log.append(&mut self.buffer);
+        self.buffer.clear();
+        let mut changes = appends.iter().filter_map(|append| append.records.first()).map(|record| &record.change);
+        let first = changes.next();
+        let is_one = changes.all(|change| Some(change) == first);
+        shared.few.store(is_one && began.elapsed() < QUICK, Ordering::Relaxed);
+        written
+    }
+
+    /// Which appends go on with their change. One without records does.
     fn check(&mut self, appends: &[Append]) -> Result<Vec<Result<(), JournalError>>, IndexError> {
         // What this group itself adds to a change.
         let mut ahead: HashMap<&ChangeKey, u64> = HashMap::with_capacity(appends.len());
         let mut verdicts = Vec::with_capacity(appends.len());
         for append in appends {
-            let Some(first) = append.records.first() else { continue };
+            let Some(first) = append.records.first() else {
+                verdicts.push(Ok(()));
+                continue;
+            };
             let next = match ahead.get(&first.change) {
                 Some(&next) => next,
                 None => self.intake.next(&first.change)?,
@@ -179,18 +243,21 @@ impl Writer {
         self.intake.take(at, self.log.last_group(), records)
     }
 
-    fn settle_if_due(&mut self) {
+    fn settle_if_due(&mut self, shared: &Shared) {
+        if shared.trouble().is_some() {
+            return;
+        }
         if let Err(error) = self.intake.settle_if_due() {
-            self.shared.fail_index(&error);
+            shared.fail_index(&error);
         }
     }
 
-    fn settle(&mut self) {
-        if self.shared.index_failed() {
+    fn settle(&mut self, shared: &Shared) {
+        if shared.index_failed() {
             return;
         }
         if let Err(error) = self.intake.settle() {
-            self.shared.fail_index(&error);
+            shared.fail_index(&error);
         }
     }
 }
@@ -198,9 +265,9 @@ impl Writer {
 const PANICKED: &str = "its writing thread panicked; start Pintle again";
 
 /// Says that the writer panicked before its appends are dropped, so that whoever waits for one finds the reason.
-struct SayPanic(Arc<Shared>);
+struct SayPanic<'a>(&'a Shared);
 
-impl Drop for SayPanic {
+impl Drop for SayPanic<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.fail(PANICKED);
@@ -214,6 +281,12 @@ impl Append {
             // Whoever does not wait for the answer does not need it.
             drop(done.send(result));
         }
+    }
+}
+
+fn acknowledge(appends: &mut [Append]) {
+    for append in appends {
+        append.answer(Ok(()));
     }
 }
 
