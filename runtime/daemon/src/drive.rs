@@ -1,5 +1,5 @@
 //! Drives one change: asks `decide` what ought to happen, records what is to be recorded, keeps running what is to run, and
-//! asks again at each new record. A recovered change goes the same way from its history.
+//! asks again at each new record that may change the answer. A recovered change goes the same way from its history.
 
 use std::any::Any;
 use std::collections::{BTreeSet, HashMap};
@@ -83,7 +83,7 @@ impl Driver {
     /// Where the journal cannot go on, or Pintle itself went wrong.
     pub async fn drive(&self, log: Arc<ChangeLog>) -> Result<ChangeState, DriveError> {
         let mut drive = Drive { driver: self, log, running: HashMap::new(), work: FuturesUnordered::new(), last: None };
-        let mut records = drive.log.subscribe();
+        let mut records = drive.log.decisive();
         loop {
             records.borrow_and_update();
             let delay = match drive.round().await? {

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use pintle_lifecycle::decide::concerns;
 use pintle_lifecycle::history::{BrokenHistory, History};
 use pintle_lifecycle::ids::ChangeKey;
 use pintle_lifecycle::record::{Event, FORMAT, Record};
@@ -18,6 +19,8 @@ pub struct ChangeLog {
     history: Mutex<History>,
     /// Number of the next record, for whoever waits for one.
     next: watch::Sender<u64>,
+    /// The same, of the last record that may change what is decided.
+    decisive: watch::Sender<u64>,
 }
 
 /// A change whose records do not make one.
@@ -63,7 +66,8 @@ impl ChangeLog {
     }
 
     fn of(journal: Arc<dyn Journal>, clock: Arc<dyn Clock>, history: History) -> Self {
-        Self { journal, clock, next: watch::Sender::new(history.next), history: Mutex::new(history) }
+        let (next, decisive) = (watch::Sender::new(history.next), watch::Sender::new(history.next));
+        Self { journal, clock, next, decisive, history: Mutex::new(history) }
     }
 
     /// Appends a record. What it tells is in the history at once; it is durable when the receipt says so.
@@ -75,10 +79,14 @@ impl ChangeLog {
         let record = Record { v: FORMAT, change: history.key.clone(), seq: history.next, at: self.clock.now(), event };
         history.apply(&record)?;
         // Under the lock, so that the journal sees records in the order of their numbers.
+        let is_decisive = concerns(&record.event);
         let receipt = self.journal.append(vec![record]);
         let next = history.next;
         drop(history);
         self.next.send_replace(next);
+        if is_decisive {
+            self.decisive.send_replace(next);
+        }
         Ok(receipt)
     }
 
@@ -102,10 +110,10 @@ impl ChangeLog {
         }
     }
 
-    /// Tells of new records.
+    /// Tells of new records that may change what is decided.
     #[must_use]
-    pub fn subscribe(&self) -> watch::Receiver<u64> {
-        self.next.subscribe()
+    pub fn decisive(&self) -> watch::Receiver<u64> {
+        self.decisive.subscribe()
     }
 
     #[must_use]

@@ -8,7 +8,7 @@ use crate::ending::{ChangeState, Ending};
 use crate::history::{Attempt, History, StepHistory};
 use crate::ids::StepId;
 use crate::plan::{ActionPlan, Mode, Node, OnFailure, RenderRef, Retry};
-use crate::record::StepKind;
+use crate::record::{Event, StepKind};
 use crate::stamp::Stamp;
 
 /// One thing to record, or to keep running.
@@ -78,6 +78,16 @@ pub fn decide(history: &History) -> Vec<Decision> {
         }
     }
     vec![Decision::Close { state: ChangeState::Succeeded, message: String::new() }]
+}
+
+/// Whether a record of `event` may change what [`decide`] says. Lines and most calls, of which a change has very many, do not.
+#[must_use]
+pub fn concerns(event: &Event) -> bool {
+    match event {
+        Event::StepLog { .. } | Event::CallOutcome { .. } => false,
+        Event::CallIntent { call, .. } => matches!(call, Call::SetVersion { .. } | Call::Sync),
+        _ => true,
+    }
 }
 
 /// How far the sync is that call `ordinal` of an action's attempt started.

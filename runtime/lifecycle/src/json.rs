@@ -56,8 +56,8 @@ impl fmt::Debug for Json {
 
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Parsed, and not passed on as raw text: indented JSON shall be so in here as well, and YAML be YAML.
-        self.value().serialize(serializer)
+        // Word by word, and not passed on as raw text: indented JSON shall be so in here as well, and YAML be YAML.
+        serde_transcode::transcode(&mut serde_json::Deserializer::from_str(&self.0), serializer)
     }
 }
 

@@ -152,9 +152,9 @@ impl ReleaseView {
     }
 
     fn take(&mut self, record: &Record) {
-        let change = record.change.to_string();
         match &record.event {
             Event::StepFinished { ending: Ending::Succeeded { applied: Some(applied) }, .. } => {
+                let change = record.change.to_string();
                 self.applied = Some(applied.clone());
                 self.applied_by = Some(record.change.clone());
                 // A sync lifts what an earlier change left stopped.
@@ -164,11 +164,13 @@ impl ReleaseView {
             Event::CallIntent { call: Call::Stop { components }, .. } => {
                 for component in components {
                     if let Some(stopped) = self.stopped.get_mut(component) {
-                        stopped.since.clone_from(&change);
+                        stopped.since = record.change.to_string();
                     }
                 }
             }
-            Event::CallOutcome { outcome: Ok(answer), call, .. } => self.take_answer(&change, answer, call.is_none()),
+            Event::CallOutcome { outcome: Ok(answer), call, .. } => {
+                self.take_answer(&record.change.to_string(), answer, call.is_none());
+            }
             Event::ChangeStuck { .. } => self.last_state = ChangeState::Stuck,
             Event::Asked { verb, .. } => {
                 self.last_state = ChangeState::Running;
