@@ -18,7 +18,7 @@ use pintle_lifecycle::ending::{ChangeState, Ending};
 use pintle_lifecycle::ids::StepId;
 use pintle_lifecycle::record::Event;
 use pintle_platform::Platform;
-use pintle_sandbox::{Action, End, Intents, Sandbox};
+use pintle_sandbox::{Action, Budget, End, Intents, Rest, Sandbox};
 
 use crate::sync;
 
@@ -40,6 +40,9 @@ pub enum DriveError {
     /// A record that does not fit the history: a defect of Pintle.
     #[error(transparent)]
     Broken(#[from] pintle_lifecycle::history::BrokenHistory),
+    /// A change that rested cannot be taken up again.
+    #[error(transparent)]
+    Recover(#[from] pintle_journal::change_log::OpenError),
     #[error("a step's work ended without an end: {0}")]
     Crashed(String),
 }
@@ -48,21 +51,41 @@ pub enum DriveError {
 pub(crate) enum WorkEnd {
     Ended(Ending),
     Stuck,
+    Resting(Rest),
+    /// What it rested for has come.
+    Woken,
     Journal(JournalError),
 }
 
-type Place = (StepId, u32);
+/// A step and its attempt.
+pub(crate) type Place = (StepId, u32);
+
+/// What is left of the bounds of actions that rest.
+pub(crate) type Budgets = HashMap<Place, Arc<Budget>>;
 
 /// How a piece of work came back: aborted, panicked, or with its end.
 type Came = Result<Result<(Place, WorkEnd), Box<dyn Any + Send>>, Aborted>;
+
+pub(crate) type Works = FuturesUnordered<Pin<Box<dyn Future<Output = Came> + Send>>>;
+
+/// What a drive came to.
+pub(crate) enum Driven {
+    Ended(ChangeState),
+    /// All its work rests: the change goes on when some of it wakes, or after this much time.
+    Resting(Works, Budgets, Option<Duration>),
+}
 
 /// One drive of one change.
 struct Drive<'a> {
     driver: &'a Driver,
     log: Arc<ChangeLog>,
     running: HashMap<Place, AbortHandle>,
+    /// Whether actions that only wait may rest.
+    rests: bool,
+    /// Of those that rest now, or rested before they were taken up here.
+    resting: Budgets,
     /// Polled with the change itself: a change is one task, and what it waits for wakes no other thread.
-    work: FuturesUnordered<Pin<Box<dyn Future<Output = Came> + Send>>>,
+    work: Works,
     /// The newest record; once it is durable, all before it are.
     last: Option<Receipt>,
 }
@@ -82,13 +105,34 @@ impl Driver {
     /// # Errors
     /// Where the journal cannot go on, or Pintle itself went wrong.
     pub async fn drive(&self, log: Arc<ChangeLog>) -> Result<ChangeState, DriveError> {
-        let mut drive = Drive { driver: self, log, running: HashMap::new(), work: FuturesUnordered::new(), last: None };
+        match self.drive_on(log, None).await? {
+            Driven::Ended(state) => Ok(state),
+            Driven::Resting(..) => Err(DriveError::Crashed("it rests and was not asked to".to_owned())),
+        }
+    }
+
+    /// Drives a change until it has ended or needs a person; where there are budgets of actions that rested, or an empty map of
+    /// them, also until it rests.
+    pub(crate) async fn drive_on(&self, log: Arc<ChangeLog>, rests: Option<Budgets>) -> Result<Driven, DriveError> {
+        let mut drive = Drive {
+            driver: self,
+            log,
+            running: HashMap::new(),
+            rests: rests.is_some(),
+            resting: rests.unwrap_or_default(),
+            work: FuturesUnordered::new(),
+            last: None,
+        };
         let mut records = drive.log.decisive();
         loop {
             records.borrow_and_update();
             let delay = match drive.round().await? {
                 Round::Again => continue,
-                Round::Ended(state) => return Ok(state),
+                Round::Ended(state) => return Ok(Driven::Ended(state)),
+                Round::Wait(delay) if drive.only_rests() => {
+                    drive.all_durable().await?;
+                    return Ok(Driven::Resting(drive.work, drive.resting, delay));
+                }
                 Round::Wait(delay) => delay,
             };
             let clock = Arc::clone(drive.log.clock());
@@ -154,6 +198,7 @@ impl Drive<'_> {
                 false
             }
         });
+        self.resting.retain(|place, _| wanted.contains(place));
         Ok(Round::Wait(delay))
     }
 
@@ -170,17 +215,17 @@ impl Drive<'_> {
         let (driver, log) = (self.driver.clone(), Arc::clone(&self.log));
         let (step, name) = (step.clone(), place.clone());
         let running = match work {
-            Work::Action => self.start(async move {
-                let end = match driver.action(log, &step, attempt) {
-                    Some(action) => match action.run().await {
-                        End::Ended(ending) => WorkEnd::Ended(ending),
-                        End::Stuck => WorkEnd::Stuck,
-                        End::Journal(error) => WorkEnd::Journal(error),
-                    },
-                    None => WorkEnd::Ended(Ending::failed(format!("the plan has no action for the step {step}"))),
-                };
-                (name, end)
-            }),
+            Work::Action => {
+                let (rests, budget) = (self.rests, self.resting.remove(&place));
+                self.start(async move {
+                    let end = match driver.action(log, &step, attempt) {
+                        Some(action) if rests => action.resting(budget).run().await.into(),
+                        Some(action) => action.run().await.into(),
+                        None => WorkEnd::Ended(Ending::failed(format!("the plan has no action for the step {step}"))),
+                    };
+                    (name, end)
+                })
+            }
             // The start of these steps is the intent of their effect: it is durable before they act.
             Work::Apply(reference) => {
                 self.durable().await?;
@@ -210,9 +255,11 @@ impl Drive<'_> {
 
     /// Ends the work of a step that was cancelled.
     async fn stop(&mut self, step: &StepId, attempt: u32) -> Result<(), DriveError> {
-        if let Some(work) = self.running.remove(&(step.clone(), attempt)) {
+        let place = (step.clone(), attempt);
+        if let Some(work) = self.running.remove(&place) {
             work.abort();
         }
+        self.resting.remove(&place);
         if let Some(action) = self.driver.action(Arc::clone(&self.log), step, attempt) {
             action.cancel().await?;
         }
@@ -229,10 +276,21 @@ impl Drive<'_> {
         if self.running.remove(&place).is_none() {
             return Ok(());
         }
+        if let WorkEnd::Resting(rest) = end {
+            self.resting.insert(place.clone(), rest.budget);
+            let (until, name) = (rest.until, place.clone());
+            let resting = self.start(async move {
+                until.await;
+                (name, WorkEnd::Woken)
+            });
+            self.running.insert(place, resting);
+            return Ok(());
+        }
         let (step, attempt) = place;
         match end {
             WorkEnd::Ended(ending) => self.record(Event::StepFinished { step, attempt, ending }),
-            WorkEnd::Stuck => Ok(()),
+            // The next round sees to it.
+            WorkEnd::Stuck | WorkEnd::Resting(_) | WorkEnd::Woken => Ok(()),
             WorkEnd::Journal(error) => Err(error.into()),
         }
     }
@@ -242,12 +300,32 @@ impl Drive<'_> {
         Ok(())
     }
 
+    fn only_rests(&self) -> bool {
+        !self.running.is_empty() && self.running.len() == self.resting.len()
+    }
+
+    /// Waits until everything is durable that was recorded of the change, by whomever.
+    async fn all_durable(&mut self) -> Result<(), JournalError> {
+        self.log.journal().append(Vec::new()).await
+    }
+
     /// Waits until everything recorded here is durable.
     async fn durable(&mut self) -> Result<(), DriveError> {
         if let Some(last) = self.last.take() {
             last.await?;
         }
         Ok(())
+    }
+}
+
+impl From<End> for WorkEnd {
+    fn from(end: End) -> Self {
+        match end {
+            End::Ended(ending) => Self::Ended(ending),
+            End::Stuck => Self::Stuck,
+            End::Journal(error) => Self::Journal(error),
+            End::Resting(rest) => Self::Resting(rest),
+        }
     }
 }
 

@@ -19,6 +19,7 @@ pub mod restore;
 pub mod state_dir;
 pub mod story;
 mod sync;
+mod tend;
 pub mod weakening;
 mod who;
 mod witness;

@@ -18,6 +18,7 @@ use crate::gate::Gate;
 use crate::guest::{Entry, Finish};
 use crate::host::Stop;
 use crate::limits::Budget;
+use crate::rest::Rest;
 use crate::sandbox::Sandbox;
 
 /// One attempt of an action, to be run by whoever drives its change.
@@ -25,6 +26,8 @@ pub struct Action {
     sandbox: Sandbox,
     attempt: Arc<Attempt>,
     residency: Duration,
+    budget: Arc<Budget>,
+    rest_after: Option<Duration>,
 }
 
 /// Whether an intent goes before each effect.
@@ -46,6 +49,8 @@ pub enum End {
     Stuck,
     /// The journal cannot go on.
     Journal(JournalError),
+    /// It only waits, and may be dropped until then: see [`Action::resting`].
+    Resting(Rest),
 }
 
 impl Action {
@@ -63,7 +68,15 @@ impl Action {
         intents: Intents,
     ) -> Option<Self> {
         let attempt = Arc::new(Attempt::of(log, platform, step, number, intents)?);
-        Some(Self { sandbox, attempt, residency })
+        let budget = Arc::new(Budget::new(&attempt.plan().limits));
+        Some(Self { sandbox, attempt, residency, budget, rest_after: None })
+    }
+
+    /// The same, but a run comes back with [`End::Resting`] where the guest has left memory and what it waits for has not come
+    /// for as long again. What an earlier run in this process has left of its `budget` goes on.
+    #[must_use]
+    pub fn resting(self, budget: Option<Arc<Budget>>) -> Self {
+        Self { budget: budget.unwrap_or(self.budget), rest_after: Some(self.residency), ..self }
     }
 
     /// Runs to the end of the attempt. Dropping the future stops the guest and whatever waits for it, and leaves the world as
@@ -82,13 +95,12 @@ impl Action {
             Ok(module) => module,
             Err(error) => return End::Ended(Ending::failed(error.to_string())),
         };
-        let budget = Arc::new(Budget::new(&self.attempt.plan().limits));
         let mut effects = pin!(self.attempt.effects());
         loop {
             let gate = Arc::new(Gate::enter(Arc::clone(&self.attempt)));
             let entry = Entry::Run(self.attempt.action().export.clone());
             // What is waited for while the guest is in memory has places of its own, which are given back while it is out.
-            let stay = Box::pin(self.sandbox.run(&module, entry, gate.clone(), Arc::clone(&budget), self.seed()));
+            let stay = Box::pin(self.sandbox.run(&module, entry, gate.clone(), Arc::clone(&self.budget), self.seed()));
             tokio::select! {
                 biased;
                 finish = stay => match finish {
@@ -106,8 +118,14 @@ impl Action {
                 biased;
                 stop = &mut effects => return stopped(stop),
                 () = self.attempt.idle() => {}
+                rest = self.rest() => return End::Resting(rest),
             }
         }
+    }
+
+    async fn rest(&self) -> Rest {
+        let Some(after) = self.rest_after else { return std::future::pending().await };
+        Rest { until: Box::pin(self.attempt.rest(after)).await, budget: Arc::clone(&self.budget) }
     }
 
     async fn time_out(&self) -> End {

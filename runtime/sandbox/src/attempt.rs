@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pintle_journal::change_log::ChangeLog;
 use pintle_journal::journal::{JournalError, Receipt};
-use pintle_lifecycle::call::{Answer, CallError};
+use pintle_lifecycle::call::{Answer, Call, CallError};
 use pintle_lifecycle::history::{self, History};
 use pintle_lifecycle::ids::StepId;
 use pintle_lifecycle::json::Json;
@@ -22,6 +22,7 @@ use crate::effect::Effect;
 use crate::gate::answer_of;
 use crate::host::{Facts, Stop};
 use crate::patience::{Impatience, patiently};
+use crate::rest::{Until, Wait, first_of};
 
 /// How long a guest that the machine has no room for waits before it is tried again.
 const NO_ROOM_PAUSE: Duration = Duration::from_secs(1);
@@ -39,6 +40,8 @@ pub(crate) struct Attempt {
     wanted: watch::Sender<Option<(u32, Arc<Effect>)>>,
     /// Whether the guest waits for an effect.
     waiting: watch::Sender<bool>,
+    /// What the effect waits for at this moment, where it has nothing else to do.
+    waits: watch::Sender<Vec<Wait>>,
 }
 
 impl Attempt {
@@ -63,6 +66,7 @@ impl Attempt {
             plan,
             wanted: watch::Sender::new(None),
             waiting: watch::Sender::new(false),
+            waits: watch::Sender::default(),
         })
     }
 
@@ -160,6 +164,34 @@ impl Attempt {
         }
     }
 
+    /// Waits inside an effect, visibly for [`Self::rest`].
+    pub(crate) async fn wait<T>(&self, wait: Wait, done: impl Future<Output = T>) -> T {
+        let _waits = Waits::begin(&self.waits, wait);
+        done.await
+    }
+
+    /// Resolves when the effect has done nothing but wait for `after`, with what it waits for: until then nothing of this attempt
+    /// need be in memory.
+    pub(crate) async fn rest(&self, after: Duration) -> Until {
+        let Some(places) = self.wanted.borrow().as_ref().and_then(|(_, effect)| can_rest(effect.call())) else {
+            return std::future::pending().await;
+        };
+        let mut waits = self.waits.subscribe();
+        loop {
+            let Ok(all) = waits.wait_for(|waits| waits.len() == places).await.map(|all| all.clone()) else {
+                // The sender lives in `self`.
+                return std::future::pending().await;
+            };
+            tokio::select! {
+                _ = waits.changed() => {}
+                () = self.log.clock().sleep(after) => {
+                    let time_left = self.log.look(|history| self.time_left(history));
+                    return first_of(all, time_left, &self.platform, &self.log, self.target());
+                }
+            }
+        }
+    }
+
     async fn carry_out(&self, ordinal: u32, effect: &Effect) -> Result<(), Stop> {
         let (outcome, note) = effect.perform(self, ordinal).await?;
         let has_intent = self.look(|made| made.calls.get(ordinal as usize).is_some());
@@ -242,6 +274,38 @@ impl<'a> Waiting<'a> {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         self.0.send_replace(false);
+    }
+}
+
+/// Tells what an effect waits for, until dropped.
+struct Waits<'a> {
+    all: &'a watch::Sender<Vec<Wait>>,
+    this: Wait,
+}
+
+impl<'a> Waits<'a> {
+    fn begin(all: &'a watch::Sender<Vec<Wait>>, this: Wait) -> Self {
+        all.send_modify(|all| all.push(this.clone()));
+        Self { all, this }
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.all.send_modify(|all| {
+            if let Some(place) = all.iter().position(|wait| *wait == self.this) {
+                all.swap_remove(place);
+            }
+        });
+    }
+}
+
+/// How many things a call waits for once it only waits; none where it has a bound that begins anew with it, or more to do.
+fn can_rest(call: &Call) -> Option<usize> {
+    match call {
+        Call::JobRun { .. } | Call::Sleep { .. } => Some(1),
+        Call::JobWaitAny { ids } => Some(ids.len()),
+        _ => None,
     }
 }
 

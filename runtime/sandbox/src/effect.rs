@@ -15,6 +15,7 @@ use pintle_platform::{Job, PlatformError};
 use crate::attempt::Attempt;
 use crate::gate::unknown_component;
 use crate::host::Stop;
+use crate::rest::Wait;
 
 /// A call to carry out.
 pub(crate) enum Effect {
@@ -189,7 +190,8 @@ async fn wait_any(attempt: &Attempt, ids: &[String]) -> Result<Result<Answer, Ca
 
 async fn wait_job(attempt: &Attempt, id: &str) -> Result<Result<JobResult, CallError>, Stop> {
     let target = attempt.target();
-    let ended = attempt.patiently(|| attempt.platform().wait_job(target, id)).await?;
+    let wait = || attempt.wait(Wait::Job(id.to_owned()), attempt.platform().wait_job(target, id));
+    let ended = attempt.patiently(wait).await?;
     Ok(ended.map_err(|error| call_error(&error)))
 }
 
@@ -284,8 +286,9 @@ fn job_prefix(history: &History) -> String {
 /// Sleeps for what is left since the intent.
 async fn sleep(attempt: &Attempt, ordinal: u32, ms: u64) {
     let began = attempt.look(|made| made.calls.get(ordinal as usize)?.intent.as_ref().map(|intent| intent.at));
-    let passed = began.map_or(0, |began| attempt.log().now().since(&began));
-    attempt.log().clock().sleep(Duration::from_millis(ms.saturating_sub(passed))).await;
+    let since = began.unwrap_or_else(|| attempt.log().now());
+    let left = Duration::from_millis(ms.saturating_sub(attempt.log().now().since(&since)));
+    attempt.wait(Wait::Time { since, ms }, attempt.log().clock().sleep(left)).await;
 }
 
 fn unknown<T>(attempt: &Attempt, name: &str) -> Result<T, CallError> {

@@ -49,7 +49,7 @@ pub async fn recover(folder: &Path, changes: usize) -> Result<()> {
             let turn = reading.acquire().await?;
             let log = site.pintle.recover(&change).await?;
             drop(turn);
-            anyhow::Ok(site.driver.drive(log).await?)
+            anyhow::Ok(site.driver.tend(log).await?)
         });
     }
     let going = async {

@@ -42,7 +42,7 @@ impl Site {
     /// A request and its whole change: the plan becomes durable, the action runs, its end is recorded.
     pub async fn change(&self, release: &ReleaseKey, module: &str, action: &str) -> Result<()> {
         let log = Box::pin(self.pintle.open_change(plans::action(release, module, action))).await?;
-        let state = self.driver.drive(log).await?;
+        let state = self.driver.tend(log).await?;
         ensure!(state == ChangeState::Succeeded, "the change of {release} ended {state}");
         Ok(())
     }

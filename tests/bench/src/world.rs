@@ -1,7 +1,7 @@
 //! A platform that has each effect at once and keeps nothing, so that what is measured is Pintle. Its Jobs never end.
 
-use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::{BTreeSet, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use pintle_lifecycle::call::JobResult;
@@ -11,8 +11,8 @@ use tokio::sync::Notify;
 
 #[derive(Default)]
 pub struct World {
-    /// Jobs that somebody waits for now or has waited for.
-    waiting: AtomicUsize,
+    /// Names of Jobs that somebody waits for now or has waited for.
+    waiting: Mutex<HashSet<String>>,
     came: Notify,
 }
 
@@ -21,11 +21,15 @@ impl World {
     pub async fn waited_for(&self, count: usize) {
         loop {
             let came = self.came.notified();
-            if self.waiting.load(Ordering::SeqCst) >= count {
+            if self.waiting().len() >= count {
                 return;
             }
             came.await;
         }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -59,8 +63,8 @@ impl Platform for World {
         Ok(())
     }
 
-    async fn wait_job(&self, _: &Target, _: &str) -> Result<JobResult, PlatformError> {
-        self.waiting.fetch_add(1, Ordering::SeqCst);
+    async fn wait_job(&self, _: &Target, id: &str) -> Result<JobResult, PlatformError> {
+        self.waiting().insert(id.to_owned());
         self.came.notify_waiters();
         std::future::pending().await
     }

@@ -24,6 +24,8 @@ pub struct Rig {
     pub clock: Arc<VirtualClock>,
     /// How long a guest may wait in memory.
     pub residency: Duration,
+    /// Whether a change that only waits rests.
+    pub rests: bool,
     /// Lives that ended with a death.
     pub deaths: u32,
     /// Each life ends after so many records.
@@ -45,6 +47,7 @@ impl Rig {
             journal: MemoryJournal::new(),
             clock: Arc::new(VirtualClock::new()),
             residency: Duration::from_secs(1),
+            rests: false,
             deaths: 0,
             dies_after_each: None,
         }
@@ -124,11 +127,12 @@ impl Rig {
             residency: self.residency,
             intents: Intents::Recorded,
         };
+        let drive = async { if self.rests { driver.tend(log).await } else { driver.drive(log).await } };
         tokio::select! {
             biased;
             () = self.journal.died() => Life::Died,
             () = platform.died() => Life::Died,
-            ended = driver.drive(log) => match ended {
+            ended = drive => match ended {
                 Ok(state) => Life::Ended(state),
                 Err(error) => Life::Failed(error),
             },

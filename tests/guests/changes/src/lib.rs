@@ -98,4 +98,15 @@ fn late(_ctx: &Context) -> Result<()> {
     durable::sleep(Duration::from_hours(1))
 }
 
-actions!(everything, upgrade, look, fails, fails_once, panics, denied, late);
+#[action(description = "Logs the same before and after a long wait")]
+fn chatty(_ctx: &Context) -> Result<()> {
+    for _ in 0..2 {
+        for _ in 0..6 {
+            info!("{}", "x".repeat(1_000));
+        }
+        durable::sleep(Duration::from_secs(5))?;
+    }
+    Ok(())
+}
+
+actions!(everything, upgrade, look, fails, fails_once, panics, denied, late, chatty);
