@@ -177,8 +177,8 @@ fn bounds_go_on_through_a_rest() {
                     _ => None,
                 })
                 .collect();
-            assert_eq!(lines.len(), 10, "waiting {waiting:?}: {lines:?}");
-            assert!(lines[9].contains("The log of this attempt is full"), "waiting {waiting:?}: {}", lines[9]);
+            assert_eq!(lines.len(), 11, "waiting {waiting:?}: {lines:?}");
+            assert!(lines[10].contains("The log of this attempt is full"), "waiting {waiting:?}: {}", lines[10]);
         }
     });
 }
