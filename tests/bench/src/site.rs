@@ -9,9 +9,8 @@ use pintle::state_dir::StateDir;
 use pintle::weakening::Weakening;
 use pintle::{OpenOptions, Pintle};
 use pintle_lifecycle::ending::ChangeState;
-use pintle_lifecycle::ids::ReleaseKey;
+use pintle_lifecycle::plan::Plan;
 
-use crate::plans;
 use crate::world::World;
 
 pub struct Site {
@@ -39,10 +38,12 @@ impl Site {
         Ok(self.driver.sandbox.admit(bytes).await?.digest.clone())
     }
 
-    /// A request and its whole change: the plan becomes durable, the action runs, its end is recorded.
-    pub async fn change(&self, release: &ReleaseKey, module: &str, action: &str) -> Result<()> {
-        let log = Box::pin(self.pintle.open_change(plans::action(release, module, action))).await?;
+    /// A request and its whole change: the plan is recorded, the action runs, its end becomes durable, and with it all before.
+    pub async fn change(&self, plan: Plan) -> Result<()> {
+        let release = plan.target.release.clone();
+        let (log, opened) = Box::pin(self.pintle.begin_change(plan)).await?;
         let state = self.driver.tend(log).await?;
+        opened.await?;
         ensure!(state == ChangeState::Succeeded, "the change of {release} ended {state}");
         Ok(())
     }

@@ -77,8 +77,9 @@ pub async fn wait(folder: &Path, changes: usize) -> Result<()> {
         let last = (opened + AT_ONCE).min(changes);
         for number in opened..last {
             let (site, module) = (Arc::clone(&site), module.clone());
-            driven
-                .spawn(async move { site.change(&plans::release(&format!("waits-{number}")), &module, "waits").await });
+            driven.spawn(async move {
+                site.change(plans::action(&plans::release(&format!("waits-{number}")), &module, "waits")).await
+            });
         }
         opened = last;
         tokio::select! {

@@ -7,7 +7,8 @@ use pintle_lifecycle::ids::{ChangeKey, ReleaseKey};
 use pintle_lifecycle::record::Record;
 use pintle_lifecycle::view::{ChangeView, ReleaseView};
 
-use super::{Index, IndexError, IndexedChange, Mark, keys, open::guarded};
+use super::entry::{IndexedChange, Numbers};
+use super::{Index, IndexError, Mark, json, keys, open::guarded};
 use crate::journal::JournalError;
 use crate::log::position::Place;
 use crate::views::{ChangeFold, StateEdit, Views, check_next, state_edit};
@@ -38,7 +39,7 @@ pub(crate) struct Pending {
     pub records: usize,
     /// Of the records in the log.
     pub bytes: usize,
-    /// About so many.
+    /// About so many, at most.
     pub keys: usize,
 }
 
@@ -91,7 +92,7 @@ impl IndexFold {
         } else {
             check_next(0, record)?;
             let Some(fold) = ChangeFold::open(record) else { return Ok(()) };
-            let change = IndexedChange { fold, opened: place.at };
+            let change = IndexedChange { fold, opened: place.at, places: Vec::new() };
             let kept = Kept { change, fresh: Vec::new(), listed: false };
             self.changes.entry(record.change.clone()).or_insert(kept)
         };
@@ -99,6 +100,9 @@ impl IndexFold {
             self.touched.push(record.change.clone());
         }
         kept.fresh.push(place);
+        if kept.change.places.len() < IndexedChange::PLACES {
+            kept.change.places.push(place);
+        }
         if let Some(edit) = state_edit(record) {
             let (key, value) = match edit {
                 StateEdit::Put(key) => (key, Some(place)),
@@ -255,7 +259,8 @@ pub(crate) fn fill(index: &Index, views: &Views<Place>, mark: &Mark) -> Result<(
     let mut batch = Edits::default();
     for change in views.order() {
         let Some(kept) = views.kept(change) else { continue };
-        let indexed = IndexedChange { fold: kept.fold.clone(), opened: kept.records[0].at };
+        let places = kept.records.iter().copied().take(IndexedChange::PLACES).collect();
+        let indexed = IndexedChange { fold: kept.fold.clone(), opened: kept.records[0].at, places };
         batch.change(change, &Kept { change: indexed, fresh: kept.records.clone(), listed: false })?;
         batch = batch.apply_if_long(index)?;
     }
@@ -276,28 +281,30 @@ pub(crate) fn fill(index: &Index, views: &Views<Place>, mark: &Mark) -> Result<(
 pub(crate) struct Edits {
     batch: sled::Batch,
     keys: usize,
+    numbers: Numbers,
 }
 
 impl Edits {
     fn change(&mut self, change: &ChangeKey, kept: &Kept) -> Result<(), IndexError> {
-        let first = kept.first_fresh();
-        for (places, seq) in kept.fresh.chunks(PLACES).zip((first..).step_by(PLACES)) {
+        let (first, opened) = (kept.first_fresh(), kept.change.opened);
+        let in_entry = (IndexedChange::PLACES as u64).saturating_sub(first);
+        let later = kept.fresh.get(usize::try_from(in_entry).unwrap_or(usize::MAX)..).unwrap_or_default();
+        for (places, seq) in later.chunks(PLACES).zip((first + in_entry..).step_by(PLACES)) {
             let bytes: Vec<u8> = places.iter().flat_map(|place| place.encode()).collect();
-            self.put(keys::places(change, seq), bytes);
+            self.put(keys::places(opened, seq), bytes);
         }
-        let opening = keys::opening(kept.change.opened);
         if first == 0 {
-            self.put(opening.clone(), json(change)?);
+            self.numbers.add(change, opened);
         }
         let open = kept.change.fold.is_open();
         if open != kept.listed {
             if open {
-                self.put(keys::open(change), opening);
+                self.put(keys::open(opened), json(change)?);
             } else {
-                self.remove(keys::open(change));
+                self.remove(keys::open(opened));
             }
         }
-        self.put(keys::change(change), json(&kept.change)?);
+        self.put(keys::opening(opened), kept.change.encode()?);
         Ok(())
     }
 
@@ -322,7 +329,10 @@ impl Edits {
     ///
     /// # Errors
     /// Where sled fails. Final: the index is not used any more.
-    pub(crate) fn apply(self, index: &Index) -> Result<(), IndexError> {
+    pub(crate) fn apply(mut self, index: &Index) -> Result<(), IndexError> {
+        for (key, value) in guarded(|| std::mem::take(&mut self.numbers).entries(index))? {
+            self.put(key, value);
+        }
         index.make_room(self.keys);
         guarded(|| Ok(index.db.apply_batch(self.batch)?))?;
         // Else sled never frees the pages that were replaced: gigabytes after some hundred thousand records.
@@ -331,8 +341,4 @@ impl Edits {
         }
         Ok(())
     }
-}
-
-fn json(value: &impl serde::Serialize) -> Result<Vec<u8>, IndexError> {
-    serde_json::to_vec(value).map_err(|error| IndexError::new(error.to_string()))
 }

@@ -1,7 +1,7 @@
 //! Keys of the index: one tree, one letter a kind. Names of tenants and releases are labels, so `/` ends them; numbers are
 //! big-endian, so that keys sort as they count.
 
-use pintle_lifecycle::ids::{ChangeKey, ReleaseKey};
+use pintle_lifecycle::ids::ReleaseKey;
 
 use crate::log::position::Position;
 
@@ -10,44 +10,65 @@ pub(super) const MARK: &[u8] = b"m";
 
 /// Prefix of the views of all releases.
 pub(super) const RELEASES: &[u8] = b"r/";
-/// Prefix of all changes by the place where they were opened.
+/// Prefix of all changes, by the place where they were opened.
 pub(super) const OPENINGS: &[u8] = b"t/";
-/// Prefix of the changes that have not ended.
+/// Prefix of the changes that have not ended, by the place where they were opened.
 pub(super) const OPEN: &[u8] = b"o/";
 /// Prefix of the key-value state of all releases.
 pub(super) const STATES: &[u8] = b"s/";
 
-pub(super) fn change(change: &ChangeKey) -> Vec<u8> {
-    numbered(b"c/", change)
+/// Bytes of a position in keys and values.
+pub(super) const POSITION: usize = 8;
+
+pub(super) fn position(at: Position) -> [u8; POSITION] {
+    let mut bytes = [0; POSITION];
+    bytes[..4].copy_from_slice(&at.segment.to_be_bytes());
+    bytes[4..].copy_from_slice(&at.offset.to_be_bytes());
+    bytes
 }
 
-/// Prefix of the changes of a release.
-pub(super) fn changes_of(release: &ReleaseKey) -> Vec<u8> {
-    let mut key = b"c/".to_vec();
+pub(super) fn read_position(bytes: &[u8]) -> Option<Position> {
+    let (segment, offset) = bytes.split_first_chunk::<4>()?;
+    let offset = offset.try_into().ok()?;
+    Some(Position { segment: u32::from_be_bytes(*segment), offset: u32::from_be_bytes(offset) })
+}
+
+/// The change that was opened there.
+pub(super) fn opening(at: Position) -> Vec<u8> {
+    [OPENINGS, &position(at)].concat()
+}
+
+/// Says that the change that was opened there has not ended.
+pub(super) fn open(at: Position) -> Vec<u8> {
+    [OPEN, &position(at)].concat()
+}
+
+/// Where a key of [`opening`] or [`open`] points to.
+pub(super) fn read_opening(key: &[u8]) -> Option<Position> {
+    read_position(key.get(OPEN.len()..)?)
+}
+
+/// Prefix of the places of later records of the change that was opened there.
+pub(super) fn places_of(at: Position) -> Vec<u8> {
+    [b"p/", position(at).as_slice()].concat()
+}
+
+/// The places of its records from record `seq` on.
+pub(super) fn places(at: Position, seq: u64) -> Vec<u8> {
+    [b"p/", position(at).as_slice(), &seq.to_be_bytes()].concat()
+}
+
+/// Prefix of the numbers of the changes of a release.
+pub(super) fn numbers_of(release: &ReleaseKey) -> Vec<u8> {
+    let mut key = b"n/".to_vec();
     push_release(&mut key, release);
     key
 }
 
-pub(super) fn open(change: &ChangeKey) -> Vec<u8> {
-    numbered(OPEN, change)
-}
-
-/// Prefix of the places of a change's records.
-pub(super) fn places_of(change: &ChangeKey) -> Vec<u8> {
-    numbered(b"p/", change)
-}
-
-/// The places of records of a change from record `seq` on.
-pub(super) fn places(change: &ChangeKey, seq: u64) -> Vec<u8> {
-    let mut key = places_of(change);
-    key.extend_from_slice(&seq.to_be_bytes());
-    key
-}
-
-pub(super) fn opening(at: Position) -> Vec<u8> {
-    let mut key = OPENINGS.to_vec();
-    key.extend_from_slice(&at.segment.to_be_bytes());
-    key.extend_from_slice(&at.offset.to_be_bytes());
+/// An entry with numbers of changes of a release.
+pub(super) fn numbers(release: &ReleaseKey, entry: u64) -> Vec<u8> {
+    let mut key = numbers_of(release);
+    key.extend_from_slice(&entry.to_be_bytes());
     key
 }
 
@@ -72,13 +93,6 @@ pub(super) fn read_state(bytes: &[u8]) -> Option<(String, String)> {
     let (len, rest) = rest.split_first_chunk()?;
     let (uid, key) = rest.split_at_checked(u32::from_be_bytes(*len) as usize)?;
     Some((String::from_utf8(uid.to_vec()).ok()?, String::from_utf8(key.to_vec()).ok()?))
-}
-
-fn numbered(prefix: &[u8], change: &ChangeKey) -> Vec<u8> {
-    let mut key = prefix.to_vec();
-    push_release(&mut key, &change.release);
-    key.extend_from_slice(&change.number.to_be_bytes());
-    key
 }
 
 fn push_release(key: &mut Vec<u8>, release: &ReleaseKey) {

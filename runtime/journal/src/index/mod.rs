@@ -3,6 +3,7 @@
 //!
 //! It says where records lie and repeats none of them, so that it stays small and quick beside the log.
 
+pub(crate) mod entry;
 #[cfg(test)]
 mod faults;
 pub(crate) mod fold;
@@ -18,7 +19,6 @@ use serde::{Deserialize, Serialize};
 use crate::journal::JournalError;
 use crate::log::position::Position;
 use crate::store::room::give_up_ballast;
-use crate::views::ChangeFold;
 
 /// An index that is open.
 #[derive(Debug)]
@@ -64,14 +64,6 @@ impl Drop for Database {
     }
 }
 
-/// A change as sled keeps it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct IndexedChange {
-    pub fold: ChangeFold,
-    /// Where its first record lies: changes are listed in that order.
-    pub opened: Position,
-}
-
 /// How far the log is taken in: in the same batch as what was taken in last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Mark {
@@ -96,6 +88,10 @@ impl IndexError {
     pub(crate) fn new(problem: impl Into<String>) -> Self {
         Self { problem: problem.into() }
     }
+}
+
+fn json(value: &impl Serialize) -> Result<Vec<u8>, IndexError> {
+    serde_json::to_vec(value).map_err(|error| IndexError::new(error.to_string()))
 }
 
 impl From<sled::Error> for IndexError {

@@ -16,6 +16,8 @@ use crate::log::segment::{StoreId, sync_dir, write_whole};
 use crate::store::lock::{PATIENCE, wait_for_copies};
 
 const FOLDER: &str = "index-v1";
+/// Version of the keys and values.
+const INDEX: u32 = 2;
 const SLED: &str = "0.34.7";
 
 /// Written last into a new index.
@@ -82,7 +84,7 @@ pub(crate) fn create(store: &Path, id: StoreId) -> Result<(Index, Mark), IndexEr
             File::open(&path).and_then(|file| file.sync_all()).map_err(|error| io(&path, &error))?;
         }
     }
-    let marker = Marker { index: 1, sled: SLED.to_owned(), store: id.hex() };
+    let marker = Marker { index: INDEX, sled: SLED.to_owned(), store: id.hex() };
     let marker = serde_json::to_vec(&marker).map_err(|error| IndexError::new(error.to_string()))?;
     sync_dir(&sled)
         .and_then(|()| write_whole(&folder.join("marker"), &marker))
@@ -167,7 +169,7 @@ fn check_marker(folder: &Path, id: StoreId) -> Result<(), IndexError> {
     if marker.store != id.hex() {
         return Err(IndexError::new("it is of another store"));
     }
-    if marker.index != 1 || marker.sled != SLED {
+    if marker.index != INDEX || marker.sled != SLED {
         return Err(IndexError::new(format!("it is of sled {} and version {}", marker.sled, marker.index)));
     }
     Ok(())
@@ -185,8 +187,9 @@ fn open_sled(path: &Path) -> Result<sled::Db, IndexError> {
     }
     let config = sled::Config::new()
         .path(path)
-        // Values of up to 64 KiB stay in the file that is synced.
-        .segment_size(8 << 20)
+        // Values of up to 64 KiB stay in the file that is synced. What is left of the last segment is written and synced when it
+        // is opened after a crash, so a larger one costs time then.
+        .segment_size(1 << 20)
         .cache_capacity(64 << 20);
     // The store's lock is ours, so only a copy of the file can hold sled's.
     let is_locked = |error: &sled::Error| error.to_string().contains("could not acquire lock");

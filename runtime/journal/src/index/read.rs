@@ -4,71 +4,61 @@ use pintle_lifecycle::ids::{ChangeKey, ReleaseKey};
 use pintle_lifecycle::view::{ChangeView, ReleaseView};
 use serde::de::DeserializeOwned;
 
+use super::entry::IndexedChange;
 use super::open::guarded;
-use super::{Index, IndexError, IndexedChange, keys};
+use super::{Index, IndexError, keys};
 use crate::journal::ChangeQuery;
-use crate::log::position::Place;
+use crate::log::position::{Place, Position};
 
 impl Index {
     pub(crate) fn change(&self, change: &ChangeKey) -> Result<Option<IndexedChange>, IndexError> {
-        self.json(&keys::change(change))
+        guarded(|| self.opened(change)?.map(|opened| self.opened_at(opened)).transpose())
+    }
+
+    /// The change that was opened there.
+    fn opened_at(&self, opened: Position) -> Result<IndexedChange, IndexError> {
+        let bytes = self.db.get(keys::opening(opened))?;
+        let bytes = bytes.ok_or_else(|| IndexError::new(format!("the change that {opened} opened is missing")))?;
+        IndexedChange::decode(opened, &bytes)
     }
 
     /// Newest first.
     pub(crate) fn changes(&self, query: &ChangeQuery) -> Result<Vec<ChangeView>, IndexError> {
         let limit = if query.limit == 0 { usize::MAX } else { query.limit };
-        let mut views = Vec::new();
-        if let Some(release) = &query.release {
-            for entry in self.db.scan_prefix(keys::changes_of(release)).rev() {
-                let IndexedChange { fold, .. } = parse(&entry?.1)?;
-                if !query.open || fold.is_open() {
-                    views.push(fold.view);
-                }
-                if views.len() == limit {
-                    break;
-                }
+        match &query.release {
+            Some(release) => {
+                let all = self.openings_of(release).map(|opened| self.opened_at(opened?));
+                listed(all.filter(|change| !query.open || is_open(change)), limit)
             }
-            return Ok(views);
+            None if query.open => {
+                let open = self.db.scan_prefix(keys::OPEN).rev();
+                listed(open.map(|entry| self.opened_at(opening(&entry?.0)?)), limit)
+            }
+            None => {
+                let all = self.db.scan_prefix(keys::OPENINGS).rev();
+                let decoded = all.map(|entry| {
+                    let (key, bytes) = entry?;
+                    IndexedChange::decode(opening(&key)?, &bytes)
+                });
+                listed(decoded, limit)
+            }
         }
-        for change in self.keys_of_changes(query.open, limit)? {
-            let indexed = self.change(&change)?;
-            let indexed = indexed.ok_or_else(|| IndexError::new(format!("{change} is listed and not there")))?;
-            views.push(indexed.fold.view);
-        }
-        Ok(views)
     }
 
     /// In the order in which they were opened.
     pub(crate) fn open_changes(&self) -> Result<Vec<ChangeKey>, IndexError> {
-        let mut keys = self.keys_of_changes(true, usize::MAX)?;
-        keys.reverse();
-        Ok(keys)
-    }
-
-    /// Keys of changes of all releases, newest first.
-    fn keys_of_changes(&self, open: bool, limit: usize) -> Result<Vec<ChangeKey>, IndexError> {
-        if !open {
-            let entries = self.db.scan_prefix(keys::OPENINGS).rev().take(limit);
-            return entries.map(|entry| parse(&entry?.1)).collect();
-        }
-        // By name; the value says where the change was opened.
-        let mut found: Vec<(Vec<u8>, ChangeKey)> = Vec::new();
-        for entry in self.db.scan_prefix(keys::OPEN) {
-            let opening = entry?.1;
-            let key = self.json(&opening)?.ok_or_else(|| IndexError::new("an open change was never opened"))?;
-            found.push((opening.to_vec(), key));
-        }
-        found.sort_unstable_by(|a, b| b.0.cmp(&a.0));
-        found.truncate(limit);
-        Ok(found.into_iter().map(|(_, key)| key).collect())
+        self.db.scan_prefix(keys::OPEN).map(|entry| parse(&entry?.1)).collect()
     }
 
     /// Where the records of a change lie, in order.
     pub(crate) fn places(&self, change: &ChangeKey) -> Result<Vec<Place>, IndexError> {
-        let mut places = Vec::new();
-        for entry in self.db.scan_prefix(keys::places_of(change)) {
+        let Some(IndexedChange { opened, mut places, .. }) = self.change(change)? else { return Ok(Vec::new()) };
+        if places.len() < IndexedChange::PLACES {
+            return Ok(places);
+        }
+        for entry in self.db.scan_prefix(keys::places_of(opened)) {
             let (key, value) = entry?;
-            if key != keys::places(change, places.len() as u64) {
+            if key != keys::places(opened, places.len() as u64) {
                 return Err(IndexError::new(format!("places of records of {change} are missing")));
             }
             for bytes in value.chunks(Place::BYTES) {
@@ -112,6 +102,21 @@ impl Index {
     pub(super) fn json<T: DeserializeOwned>(&self, key: &[u8]) -> Result<Option<T>, IndexError> {
         guarded(|| self.db.get(key)?.map(|value| parse(&value)).transpose())
     }
+}
+
+fn is_open(change: &Result<IndexedChange, IndexError>) -> bool {
+    change.as_ref().map_or(true, |change| change.fold.is_open())
+}
+
+fn listed(
+    changes: impl Iterator<Item = Result<IndexedChange, IndexError>>,
+    limit: usize,
+) -> Result<Vec<ChangeView>, IndexError> {
+    changes.take(limit).map(|change| Ok(change?.fold.view)).collect()
+}
+
+fn opening(key: &[u8]) -> Result<Position, IndexError> {
+    keys::read_opening(key).ok_or_else(|| IndexError::new("a key makes no sense"))
 }
 
 pub(super) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, IndexError> {

@@ -2,11 +2,12 @@
 //! is kept only to be given up.
 
 use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rustix::fs::FallocateFlags;
+use rustix::fs::{AtFlags, FallocateFlags, Mode, OFlags, StatVfs};
 
 use crate::journal::JournalError;
 
@@ -17,7 +18,10 @@ pub(super) const BALLAST: &str = "ballast";
 #[derive(Debug)]
 pub(crate) struct Room {
     dir: PathBuf,
+    /// The same, open, so that each look is short; none where it cannot be opened.
+    folder: Option<OwnedFd>,
     watermark: u64,
+    /// In `dir`.
     ballast: PathBuf,
     /// 0: there is none.
     ballast_bytes: u64,
@@ -27,8 +31,10 @@ pub(crate) struct Room {
 
 impl Room {
     pub(crate) fn new(dir: &Path, watermark: u64, ballast: &Path, ballast_bytes: u64) -> Self {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(dir, flags, Mode::empty()).ok();
         let (dir, ballast, no_ballast) = (dir.to_owned(), ballast.to_owned(), AtomicBool::new(false));
-        Self { dir, watermark, ballast, ballast_bytes, no_ballast }
+        Self { dir, folder, watermark, ballast, ballast_bytes, no_ballast }
     }
 
     /// Whether a new change may open. Makes a ballast again that was given up, where there is room for both.
@@ -37,7 +43,7 @@ impl Room {
     /// [`JournalError::NoRoom`] where less than the watermark is free.
     pub(crate) fn check(&self) -> Result<(), JournalError> {
         // A file system that does not tell is taken to have room: writes will say so if it has none.
-        let Some(free) = free(&self.dir) else { return Ok(()) };
+        let Some(free) = self.free() else { return Ok(()) };
         if free < self.watermark {
             return Err(JournalError::NoRoom { dir: self.dir.display().to_string(), free, wanted: self.watermark });
         }
@@ -47,8 +53,8 @@ impl Room {
 
     /// Gives the ballast up where the disk is full, and makes it where there is room. Says whether it was given up.
     pub(crate) fn trim(&self) -> bool {
-        let Some(free) = free(&self.dir) else { return false };
-        if free < self.ballast_bytes && self.ballast.exists() {
+        let Some(free) = self.free() else { return false };
+        if free < self.ballast_bytes && self.has_ballast() {
             tracing::warn!(free, dir = %self.dir.display(), "the disk is full; the ballast of the store is given up");
             return std::fs::remove_file(&self.ballast).is_ok();
         }
@@ -58,10 +64,18 @@ impl Room {
 
     fn make_ballast(&self, free: u64) {
         let is_wanted = self.ballast_bytes > 0 && free > self.watermark.saturating_add(self.ballast_bytes);
-        if is_wanted && !self.no_ballast.load(Ordering::Relaxed) && !self.ballast.exists() {
+        if is_wanted && !self.no_ballast.load(Ordering::Relaxed) && !self.has_ballast() {
             let made = make(&self.ballast, self.ballast_bytes);
             self.no_ballast.store(!made, Ordering::Relaxed);
         }
+    }
+
+    fn free(&self) -> Option<u64> {
+        Some(bytes(rustix::fs::fstatvfs(self.folder.as_ref()?).ok()?))
+    }
+
+    fn has_ballast(&self) -> bool {
+        self.folder.as_ref().is_some_and(|folder| rustix::fs::statat(folder, BALLAST, AtFlags::empty()).is_ok())
     }
 }
 
@@ -74,8 +88,11 @@ pub(crate) fn give_up_ballast(dir: &Path, below: u64) {
 
 /// Bytes that may still be written to the file system of `dir`; none where it does not tell.
 fn free(dir: &Path) -> Option<u64> {
-    let stat = rustix::fs::statvfs(dir).ok()?;
-    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+    Some(bytes(rustix::fs::statvfs(dir).ok()?))
+}
+
+fn bytes(stat: StatVfs) -> u64 {
+    stat.f_bavail.saturating_mul(stat.f_frsize)
 }
 
 fn make(ballast: &Path, bytes: u64) -> bool {
