@@ -52,7 +52,8 @@ pub(crate) fn first_of(
     for wait in waits {
         match wait {
             Wait::Time { since, ms } => {
-                least = least.min(Duration::from_millis(ms.saturating_sub(log.now().since(&since))))
+                let left = Duration::from_millis(ms.saturating_sub(log.now().since(&since)));
+                least = least.min(left);
             }
             Wait::Job(id) => jobs.push(id),
         }

@@ -17,6 +17,8 @@ use crate::{journal, plans};
 
 /// Bytes of each of the two appends of the raw limit: what a short record has.
 const RAW_APPEND: [u8; 256] = [b'x'; 256];
+/// What a durable call writes: its intent and the outcome of the call before it.
+const RAW_CALL: [u8; 640] = [b'x'; 640];
 /// Changes of the history of `action.noop.rate.after100k`.
 const HISTORY: usize = 100_000;
 /// Calls of the guest's action `calls`.
@@ -150,7 +152,7 @@ pub fn calls(bench: &Bench) -> Result<Vec<Line>> {
                 bench.runtime.block_on(site.change(plan.clone()))?;
             } else {
                 for _ in 0..CALLS {
-                    raw_log.append(&RAW_APPEND)?;
+                    raw_log.append(&RAW_CALL)?;
                 }
             }
             sides[side] = rate(CALLS, watch.seconds());

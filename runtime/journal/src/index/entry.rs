@@ -54,14 +54,17 @@ fn slot(change: &ChangeKey) -> (u64, usize) {
 pub(super) struct Numbers(BTreeMap<(ReleaseKey, u64), Vec<(usize, Position)>>);
 
 impl Numbers {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(super) fn add(&mut self, change: &ChangeKey, opened: Position) {
         let (entry, slot) = slot(change);
         self.0.entry((change.release.clone(), entry)).or_default().push((slot, opened));
     }
 
-    /// Whole entries, with what sled has of them already.
-    pub(super) fn entries(self, index: &Index) -> Result<Vec<(Vec<u8>, Vec<u8>)>, IndexError> {
-        let mut entries = Vec::with_capacity(self.0.len());
+    /// Puts whole entries into a batch, with what sled has of them already.
+    pub(super) fn put_into(self, batch: &mut sled::Batch, index: &Index) -> Result<(), IndexError> {
         for ((release, number), fresh) in self.0 {
             let key = keys::numbers(&release, number);
             let mut bytes = index.db.get(&key)?.map(|bytes| bytes.to_vec()).unwrap_or_default();
@@ -70,9 +73,9 @@ impl Numbers {
                 bytes.resize(bytes.len().max(at + keys::POSITION), 0);
                 bytes[at..at + keys::POSITION].copy_from_slice(&keys::position(opened));
             }
-            entries.push((key, bytes));
+            batch.insert(key, bytes);
         }
-        Ok(entries)
+        Ok(())
     }
 }
 

@@ -330,9 +330,8 @@ impl Edits {
     /// # Errors
     /// Where sled fails. Final: the index is not used any more.
     pub(crate) fn apply(mut self, index: &Index) -> Result<(), IndexError> {
-        for (key, value) in guarded(|| std::mem::take(&mut self.numbers).entries(index))? {
-            self.put(key, value);
-        }
+        self.keys += self.numbers.len();
+        guarded(|| self.numbers.put_into(&mut self.batch, index))?;
         index.make_room(self.keys);
         guarded(|| Ok(index.db.apply_batch(self.batch)?))?;
         // Else sled never frees the pages that were replaced: gigabytes after some hundred thousand records.

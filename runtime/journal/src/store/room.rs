@@ -71,7 +71,7 @@ impl Room {
     }
 
     fn free(&self) -> Option<u64> {
-        Some(bytes(rustix::fs::fstatvfs(self.folder.as_ref()?).ok()?))
+        rustix::fs::fstatvfs(self.folder.as_ref()?).ok().map(bytes)
     }
 
     fn has_ballast(&self) -> bool {
@@ -88,11 +88,11 @@ pub(crate) fn give_up_ballast(dir: &Path, below: u64) {
 
 /// Bytes that may still be written to the file system of `dir`; none where it does not tell.
 fn free(dir: &Path) -> Option<u64> {
-    Some(bytes(rustix::fs::statvfs(dir).ok()?))
+    rustix::fs::statvfs(dir).ok().map(bytes)
 }
 
-fn bytes(stat: StatVfs) -> u64 {
-    stat.f_bavail.saturating_mul(stat.f_frsize)
+fn bytes(StatVfs { f_bavail, f_frsize, .. }: StatVfs) -> u64 {
+    f_bavail.saturating_mul(f_frsize)
 }
 
 fn make(ballast: &Path, bytes: u64) -> bool {
