@@ -121,7 +121,10 @@ pub(crate) fn admit(bytes: &[u8], limit: usize) -> Result<Shape, AdmissionError>
     }
     let weight = structure::check(bytes)?;
     let malformed = |reason: String| AdmissionError::Malformed { reason };
-    let (resolve, world) = match wit_component::decode(bytes).map_err(|error| malformed(format!("{error:#}")))? {
+    // It takes types apart that no tool makes, and panics on some.
+    let decoded = std::panic::catch_unwind(|| wit_component::decode(bytes));
+    let decoded = decoded.map_err(|_| malformed("its types make no sense".to_owned()))?;
+    let (resolve, world) = match decoded.map_err(|error| malformed(format!("{error:#}")))? {
         DecodedWasm::Component(resolve, world) => (resolve, world),
         DecodedWasm::WitPackage(..) => return Err(malformed("it holds WIT only, no code".to_owned())),
     };

@@ -1,4 +1,4 @@
 //! libFuzzer with bytes that shall be a module. `cargo xtask fuzz admission` builds and runs it.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::admission::run(bytes));
+libfuzzer_sys::fuzz_target!(init: fuzz::admission::pass_over_the_decoder(), |bytes: &[u8]| fuzz::admission::run(bytes));
