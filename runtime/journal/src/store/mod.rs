@@ -62,6 +62,7 @@ struct Shared {
     shelf: Arc<Shelf>,
     places: Places,
     room: Room,
+    acknowledge: Acknowledge,
     /// Why nothing can be written any more.
     trouble: OnceLock<String>,
     index_failure: OnceLock<IndexError>,
@@ -118,6 +119,13 @@ impl Store {
         }
     }
 
+    /// A read sees what was acknowledged: where that is before it was written, it is written now.
+    async fn catch_up(&self) {
+        if self.shared.acknowledge == Acknowledge::BeforeWrite {
+            self.settle().await;
+        }
+    }
+
     /// Runs `look` on a thread that may block.
     async fn read<T: Send + 'static>(
         &self,
@@ -169,6 +177,7 @@ impl Journal for Store {
     }
 
     async fn records(&self, change: &ChangeKey) -> Result<Vec<Record>, JournalError> {
+        self.catch_up().await;
         let change = change.clone();
         self.read(move |shared| {
             let places = shared.look(|shelf| shelf.places(&change))?;
@@ -178,6 +187,7 @@ impl Journal for Store {
     }
 
     async fn change(&self, change: &ChangeKey) -> Result<Option<ChangeView>, JournalError> {
+        self.catch_up().await;
         if let Near::Known(view) = self.shared.look(|shelf| Ok(shelf.near_change(change)))? {
             return Ok(view);
         }
@@ -196,6 +206,7 @@ impl Journal for Store {
     }
 
     async fn release(&self, release: &ReleaseKey) -> Result<Option<ReleaseView>, JournalError> {
+        self.catch_up().await;
         if let Near::Known(view) = self.shared.look(|shelf| Ok(shelf.near_release(release)))? {
             return Ok(view);
         }
@@ -209,6 +220,7 @@ impl Journal for Store {
     }
 
     async fn state(&self, uid: &str, key: &str) -> Result<Option<Vec<u8>>, JournalError> {
+        self.catch_up().await;
         let (uid, key) = (uid.to_owned(), key.to_owned());
         self.read(move |shared| {
             let Some(place) = shared.look(|shelf| shelf.state(&uid, &key))? else { return Ok(None) };

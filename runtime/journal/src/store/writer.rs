@@ -35,7 +35,6 @@ pub(super) struct Writer {
     log: Log,
     intake: Intake,
     acked: Acked,
-    acknowledge: Acknowledge,
     buffer: GroupBuffer,
     /// What [`Acknowledge::BeforeWrite`] has acknowledged and not written.
     held: Group,
@@ -96,8 +95,8 @@ fn at_desk(shared: &Shared, desk: &mut Option<Writer>, work: impl FnOnce(&mut Wr
 }
 
 impl Writer {
-    pub(super) fn new(log: Log, intake: Intake, acked: Acked, acknowledge: Acknowledge) -> Self {
-        Self { log, intake, acked, acknowledge, buffer: GroupBuffer::new(), held: Group::default() }
+    pub(super) fn new(log: Log, intake: Intake, acked: Acked) -> Self {
+        Self { log, intake, acked, buffer: GroupBuffer::new(), held: Group::default() }
     }
 
     fn finish(&mut self, shared: &Shared) {
@@ -107,7 +106,7 @@ impl Writer {
     }
 
     fn take(&mut self, shared: &Shared, mut group: Group) {
-        if self.acknowledge == Acknowledge::BeforeWrite {
+        if shared.acknowledge == Acknowledge::BeforeWrite {
             for item in &mut group.items {
                 if let Item::Append(append) = item {
                     append.answer(Ok(()));
