@@ -57,7 +57,7 @@ fn run_all(wanted: &Wanted, cases: &[Case]) -> ExitCode {
     let (mut passed, mut failed, mut left_out) = (0, Vec::new(), 0);
     for case in &chosen {
         let verdict = match &lack {
-            None if in_a_world_of_its_own(case) => "ok",
+            None if in_a_world_of_its_own(case, wanted.shows) => "ok",
             Some(_) if !is_demanded => "ignored",
             _ => "FAILED",
         };
@@ -107,18 +107,17 @@ fn lack() -> Option<String> {
 }
 
 /// Runs a case in a process whose mounts go with it.
-fn in_a_world_of_its_own(case: &Case) -> bool {
+fn in_a_world_of_its_own(case: &Case, shows: bool) -> bool {
     let Ok(program) = std::env::current_exe() else { return false };
     let mut command = Command::new("unshare");
     command.args(["--mount", "--propagation", "private"]).arg(program).env(CASE, case.name).stdin(Stdio::null());
-    let said = match said(&mut command) {
-        Ok((true, _)) => return true,
-        Ok((false, said)) => said,
-        Err(error) => format!("unshare cannot be run: {error}\n").into_bytes(),
-    };
-    println!("---- {} ----", case.name);
-    drop(std::io::stdout().write_all(&said));
-    false
+    let (is_good, said) =
+        said(&mut command).unwrap_or_else(|error| (false, format!("unshare cannot be run: {error}\n").into_bytes()));
+    if shows || !is_good {
+        println!("---- {} ----", case.name);
+        drop(std::io::stdout().write_all(&said));
+    }
+    is_good
 }
 
 /// Whether a program succeeds, and all that it says, in its order. Panics that a case expects are read only where it fails.
@@ -137,6 +136,8 @@ struct Wanted {
     parts: Vec<String>,
     list: bool,
     exact: bool,
+    /// Whether what good cases say is shown as well.
+    shows: bool,
 }
 
 impl Wanted {
@@ -145,7 +146,7 @@ impl Wanted {
         // All other flags are about how Rust's own tests print and run in parallel.
         let parts = arguments.iter().filter(|argument| !argument.starts_with('-')).cloned().collect();
         let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
-        Self { parts, list: has("--list"), exact: has("--exact") }
+        Self { parts, list: has("--list"), exact: has("--exact"), shows: has("--nocapture") }
     }
 
     fn has(&self, name: &str) -> bool {

@@ -12,6 +12,8 @@ pub(crate) mod reader;
 pub(crate) mod replay;
 pub(crate) mod room;
 pub(crate) mod shelf;
+#[cfg(test)]
+mod turns;
 mod writer;
 
 use std::path::{Path, PathBuf};

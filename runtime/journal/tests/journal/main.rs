@@ -10,3 +10,4 @@ mod near;
 mod reader;
 mod sample;
 mod store;
+mod turns;
