@@ -59,6 +59,7 @@ pub struct ChangeQuery {
 /// The promise of an append: resolves when the records are durable, or with why they are not.
 ///
 /// A journal may leave records lying for some milliseconds until somebody waits for them, so that they share a sync with others.
+/// Where few wait, whoever waits may write them itself: the first poll then blocks for as long as a quick sync takes.
 #[derive(Debug)]
 pub struct Receipt {
     state: ReceiptState,

@@ -318,7 +318,9 @@ impl Render {
     /// The object of a workload, by kind and name.
     #[must_use]
     pub fn object(&self, workload: &Workload) -> Option<serde_json::Value> {
-        self.objects.iter().map(Json::value).find(|object| {
+        // A label is the same in JSON text, so only what has the name in it need be parsed.
+        let likely = self.objects.iter().filter(|object| object.as_str().contains(&workload.name));
+        likely.map(Json::value).find(|object| {
             object["kind"] == workload.kind.as_str() && object["metadata"]["name"] == workload.name.as_str()
         })
     }

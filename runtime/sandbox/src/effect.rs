@@ -309,7 +309,7 @@ pub(crate) fn call_error(error: &PlatformError) -> CallError {
 }
 
 impl Attempt {
-    pub(crate) fn component(&self, name: &str) -> Option<Component> {
-        self.plan().component(name).cloned()
+    pub(crate) fn component(&self, name: &str) -> Option<&Component> {
+        self.plan().component(name)
     }
 }

@@ -113,7 +113,7 @@ async fn found_replicas(attempt: &Attempt, components: &[String]) -> Result<Resu
         if attempt.log().look(|history| history.stopped.contains_key(name)) {
             continue;
         }
-        match desired(attempt, &component).await? {
+        match desired(attempt, component).await? {
             Ok(desired) => found.insert(name.clone(), desired),
             Err(error) => return Ok(Err(error)),
         };
@@ -129,11 +129,11 @@ async fn wanted_replicas(attempt: &Attempt, components: &[String]) -> Result<Res
             return Ok(Err(attempt.log().look(|h| unknown_component(name, h))));
         };
         let known = attempt.log().look(|history| {
-            rendered_replicas(history, &component).or_else(|| history.stopped.get(name).map(|stopped| stopped.former))
+            rendered_replicas(history, component).or_else(|| history.stopped.get(name).map(|stopped| stopped.former))
         });
         let replicas = match known {
             Some(replicas) => replicas,
-            None => match desired(attempt, &component).await? {
+            None => match desired(attempt, component).await? {
                 Ok(desired) => desired.max(1),
                 Err(error) => return Ok(Err(error)),
             },

@@ -261,7 +261,7 @@ impl Writer {
     }
 }
 
-const PANICKED: &str = "its writing thread panicked; start Pintle again";
+const PANICKED: &str = "it panicked while it wrote; start Pintle again";
 
 /// Says that the writer panicked before its appends are dropped, so that whoever waits for one finds the reason.
 struct SayPanic<'a>(&'a Shared);
