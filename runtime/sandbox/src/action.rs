@@ -73,7 +73,7 @@ impl Action {
     }
 
     /// The same, but a run comes back with [`End::Resting`] where the guest has left memory and what it waits for has not come
-    /// for as long again. What an earlier run in this process has left of its `budget` goes on.
+    /// for as long again, or guests wait for a place in memory. What an earlier run in this process has left of its `budget` goes on.
     #[must_use]
     pub fn resting(self, budget: Option<Arc<Budget>>) -> Self {
         Self { budget: budget.unwrap_or(self.budget), rest_after: Some(self.residency), ..self }
@@ -125,7 +125,8 @@ impl Action {
 
     async fn rest(&self) -> Rest {
         let Some(after) = self.rest_after else { return std::future::pending().await };
-        Rest { until: Box::pin(self.attempt.rest(after)).await, budget: Arc::clone(&self.budget) }
+        let until = Box::pin(self.attempt.rest(after, || self.sandbox.crowded())).await;
+        Rest { until, budget: Arc::clone(&self.budget) }
     }
 
     async fn time_out(&self) -> End {

@@ -170,9 +170,9 @@ impl Attempt {
         done.await
     }
 
-    /// Resolves when the effect has done nothing but wait for `after`, with what it waits for: until then nothing of this attempt
-    /// need be in memory.
-    pub(crate) async fn rest(&self, after: Duration) -> Until {
+    /// Resolves when the effect has done nothing but wait for `after`, or there is a crowd, with what it waits for: until then nothing
+    /// of this attempt need be in memory.
+    pub(crate) async fn rest<F: Future<Output = ()>>(&self, after: Duration, crowd: impl Fn() -> F) -> Until {
         let Some(places) = self.wanted.borrow().as_ref().and_then(|(_, effect)| can_rest(effect.call())) else {
             return std::future::pending().await;
         };
@@ -183,12 +183,12 @@ impl Attempt {
                 return std::future::pending().await;
             };
             tokio::select! {
-                _ = waits.changed() => {}
-                () = self.log.clock().sleep(after) => {
-                    let time_left = self.log.look(|history| self.time_left(history));
-                    return first_of(all, time_left, &self.platform, &self.log, self.target());
-                }
+                _ = waits.changed() => continue,
+                () = self.log.clock().sleep(after) => {}
+                () = crowd() => {}
             }
+            let time_left = self.log.look(|history| self.time_left(history));
+            return first_of(all, time_left, &self.platform, &self.log, self.target());
         }
     }
 

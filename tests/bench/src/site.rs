@@ -39,12 +39,16 @@ impl Site {
     }
 
     /// A request and its whole change: the plan is recorded, the action runs, its end becomes durable, and with it all before.
-    pub async fn change(&self, plan: Plan) -> Result<()> {
-        let release = plan.target.release.clone();
-        let (log, opened) = Box::pin(self.pintle.begin_change(plan)).await?;
-        let state = self.driver.tend(log).await?;
-        opened.await?;
-        ensure!(state == ChangeState::Succeeded, "the change of {release} ended {state}");
-        Ok(())
+    pub fn change(&self, plan: Plan) -> impl Future<Output = Result<()>> {
+        // Boxed, so that the plan takes no room any more once it is recorded.
+        let beginning = Box::pin(self.pintle.begin_change(plan));
+        async move {
+            let (log, opened) = beginning.await?;
+            let change = log.look(|history| history.key.clone());
+            let state = self.driver.tend(log).await?;
+            opened.await?;
+            ensure!(state == ChangeState::Succeeded, "the change {change} ended {state}");
+            Ok(())
+        }
     }
 }
