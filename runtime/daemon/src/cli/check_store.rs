@@ -40,7 +40,7 @@ fn text(report: &CheckReport) -> String {
         "log       {records} records of {changes} changes in {groups} groups and {segments} segments, {bytes} bytes"
     ));
     let index = match report.index {
-        IndexCheck::None => "none: the log is short",
+        IndexCheck::None => "none: lists are read from the log",
         IndexCheck::Compared => "compared with the log",
         IndexCheck::NotCompared => "not compared",
     };

@@ -1,6 +1,7 @@
 //! The check of the index against the log, on a copy: sled writes to what it opens.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::{fs, io};
@@ -10,7 +11,7 @@ use crate::index::{Index, IndexError, open};
 use crate::journal::ChangeQuery;
 use crate::log::position::Place;
 use crate::log::scan::Scan;
-use crate::log::{acked, io_error, segment};
+use crate::log::{acked, segment};
 use crate::store::OpenError;
 use crate::store::replay::{Recovered, with_index};
 use crate::store::shelf::{Kept, Shelf};
@@ -39,12 +40,22 @@ pub(super) fn check(dir: &Path, views: &Views<Place>, report: &mut CheckReport) 
         report.find(Severity::Note, &folder, None, "the log is damaged, so the index was not compared with it", cure);
         return Ok(());
     }
-    let copy = tempfile::tempdir().map_err(io_error("create a folder in", &std::env::temp_dir()))?;
-    if let Err(error) = copy_tree(&folder, &open::folder(copy.path())) {
-        let what = format!("the index cannot be copied, so it was not checked: {error}");
-        report.find(Severity::Note, &folder, None, what, UNUSABLE);
-        return Ok(());
-    }
+    let copied = private_folder().and_then(|copy| copy_tree(&folder, &open::folder(copy.path())).map(|()| copy));
+    let copy = match copied {
+        Ok(copy) => copy,
+        Err(error) => {
+            let at = std::env::temp_dir();
+            let what = format!("the index cannot be copied to {}, so it was not checked: {error}", at.display());
+            report.find(
+                Severity::Note,
+                &folder,
+                None,
+                what,
+                "set TMPDIR to a folder with room for it, and check again",
+            );
+            return Ok(());
+        }
+    };
     let differences = match recovered(dir, copy.path())? {
         Ok(shelf) => match &*shelf.kept() {
             Kept::Index(index) => open::guarded(|| differences(index, views)),
@@ -117,6 +128,11 @@ fn common<T: PartialEq>(mine: &[T], truth: &[T]) -> usize {
     mine.iter().zip(truth).filter(|(mine, truth)| mine == truth).count()
 }
 
+/// A folder for this user alone, as the store is.
+fn private_folder() -> io::Result<tempfile::TempDir> {
+    tempfile::Builder::new().prefix("pintle-check-").permissions(fs::Permissions::from_mode(0o700)).tempdir()
+}
+
 fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -129,4 +145,15 @@ fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_copy_is_for_this_user_alone() {
+        let folder = private_folder().unwrap();
+        assert_eq!(folder.path().metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    }
 }

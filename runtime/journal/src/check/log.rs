@@ -14,6 +14,7 @@ use crate::log::position::Place;
 use crate::log::recover::{Limits, check_link, cut_short, damaged, gone};
 use crate::log::scan::{Scan, Step};
 use crate::log::segment;
+use crate::store::replay::lost;
 use crate::views::Views;
 
 const TORN: &str = "none needed: the next start cuts it off, and nothing in it was acknowledged";
@@ -29,7 +30,9 @@ pub(super) fn check(dir: &Path, limits: Limits, report: &mut CheckReport) -> Res
             return Ok(records.views);
         }
     };
-    if let Some(error) = gone(&log, limits.at_least).filter(|_| numbers.is_empty()) {
+    if numbers.is_empty()
+        && let Some(error) = gone(&log, limits.at_least).or_else(|| lost(dir))
+    {
         report.find_error(error)?;
     }
     let mut before: Option<Scan> = None;

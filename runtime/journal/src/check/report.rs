@@ -29,7 +29,7 @@ pub struct CheckReport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum IndexCheck {
-    /// There is none: the log is short.
+    /// There is none: the log is short, or the next start makes it.
     None,
     /// Each of its entries was compared with the log.
     Compared,

@@ -12,6 +12,7 @@ use pintle_lifecycle::view::{ChangeView, ReleaseView};
 
 use super::lock;
 use super::options::OpenError;
+use super::replay::lost;
 use crate::journal::{ChangeQuery, Journal, JournalError, Receipt};
 use crate::log::places::Places;
 use crate::log::position::{Place, Position};
@@ -115,7 +116,7 @@ impl Tail {
         let log = self.dir.join("log");
         let (limits, problem) = readable(&self.dir)?;
         let Some(first) = segment::list(&log)?.first().copied() else {
-            return gone(&log, limits.at_least).map_or(Ok(()), |error| Err(error.into()));
+            return gone(&log, limits.at_least).or_else(|| lost(&self.dir)).map_or(Ok(()), |error| Err(error.into()));
         };
         let mut scan = match self.scan.take() {
             Some(scan) => scan,
@@ -140,7 +141,11 @@ pub(crate) fn must_be_there(dir: &Path) -> Result<(), OpenError> {
         Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Err(io_error("look at", &log)(error).into())
         }
-        _ => Err(OpenError::Missing { dir: dir.to_owned() }),
+        // What is left of a store tells that it had one.
+        _ => match gone(&log, acked::read(&dir.join("acked"))?).or_else(|| lost(dir)) {
+            Some(error) => Err(error.into()),
+            None => Err(OpenError::Missing { dir: dir.to_owned() }),
+        },
     }
 }
 

@@ -46,12 +46,8 @@ pub(super) fn recover(dir: &Path, index_from: usize, acked: Option<Position>) ->
     let Some(first) = segment::list(&log)?.first().copied() else {
         // Says what is missing where there was a log.
         walk::<LogError>(&log, None, acked, |_| Ok(()))?;
-        let index = if index::folder(dir).exists() {
-            IndexState::Remade { why: "there is no log".to_owned(), moved_to: index::move_away(dir)? }
-        } else {
-            IndexState::InMemory
-        };
-        return Ok(Recovered { end: None, intake: None, index, replayed: 0 });
+        lost(dir).map_or(Ok(()), Err)?;
+        return Ok(Recovered { end: None, intake: None, index: IndexState::InMemory, replayed: 0 });
     };
     let id = Scan::open(&log, first)?.header.store;
     let why = match with_index(dir, &log, id, acked)? {
@@ -61,6 +57,8 @@ pub(super) fn recover(dir: &Path, index_from: usize, acked: Option<Position>) ->
     };
     let moved = match why {
         Some(why) => {
+            // Where the log is to blame, the index stays as it is.
+            walk::<LogError>(&log, None, acked, |_| Ok(()))?;
             tracing::warn!(dir = %dir.display(), why, "the index cannot be used; making it again from the log");
             Some((why, index::move_away(dir)?))
         }
@@ -75,6 +73,16 @@ pub(super) fn recover(dir: &Path, index_from: usize, acked: Option<Position>) ->
         None => IndexState::Made,
     };
     Ok(Recovered { end, intake: Some(replay.intake), index, replayed: replay.records })
+}
+
+/// The error of a store without a log that once had one: its index is made from it alone.
+pub(crate) fn lost(dir: &Path) -> Option<LogError> {
+    let index = index::folder(dir);
+    index.exists().then(|| LogError::Damaged {
+        path: dir.join("log"),
+        offset: 0,
+        problem: format!("the log has no segment, but {} was made from one", index.display()),
+    })
 }
 
 /// Recovers by the index in `dir`: none where there is none, or why it cannot be used.

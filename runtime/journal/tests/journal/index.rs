@@ -206,3 +206,46 @@ async fn the_check_names_an_index_that_lies() {
     assert!(lies > 0 && !report.is_sound(), "{:#?}", report.findings);
     assert!(report.findings.iter().all(|finding| finding.severity == Severity::Damage && !finding.cure.is_empty()));
 }
+
+/// Whatever else is left of a store, the log is what counts.
+#[tokio::test]
+async fn a_log_that_is_gone_is_told_by_what_was_made_from_it() {
+    for also_gone in [&[][..], &["acked"], &["index-v1"]] {
+        for folder_too in [false, true] {
+            let dir = filled().await;
+            std::fs::remove_dir_all(dir.path().join("log")).unwrap();
+            if !folder_too {
+                std::fs::create_dir(dir.path().join("log")).unwrap();
+            }
+            for name in also_gone {
+                let path = dir.path().join(name);
+                if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) }.unwrap();
+            }
+            let case = format!("without the log and {also_gone:?}, its folder gone: {folder_too}");
+            let words = |error: String| assert!(error.contains("the log has no segment"), "{case}: {error}");
+            match Store::open_for_reading(dir.path()) {
+                Err(error) => words(error.to_string()),
+                Ok(reader) => words(reader.releases().await.unwrap_err().to_string()),
+            }
+            match check_store(dir.path()) {
+                Err(error) => words(error.to_string()),
+                Ok(report) => words(report.findings[0].what.clone()),
+            }
+            words(Store::open(dir.path(), &options(true)).unwrap_err().to_string());
+            assert!(!dir.path().join("index-v1.broken").exists(), "{case}: what is left stays as it is");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_index_is_not_blamed_for_a_damaged_log() {
+    let dir = filled().await;
+    let log = std::fs::read_dir(dir.path().join("log")).unwrap().map(|entry| entry.unwrap().path()).max().unwrap();
+    let mut bytes = std::fs::read(&log).unwrap();
+    let end = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    bytes[end - 20..end].fill(b'x');
+    std::fs::write(&log, bytes).unwrap();
+    let error = Store::open(dir.path(), &options(true)).unwrap_err().to_string();
+    assert!(!error.contains("index"), "{error}");
+    assert!(index(&dir).exists() && !dir.path().join("index-v1.broken").exists());
+}
