@@ -17,6 +17,7 @@ const RESERVED: usize = 4096;
 /// Writes `value` as JSON: a reader sees the former file or the new one, never a part. Two may write the same file at once: the
 /// later rename wins.
 pub(super) fn write_json(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    remove_left(path)?;
     let new = new_name(path)?;
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
     file.write_all(&serde_json::to_vec(value)?)?;
@@ -153,6 +154,23 @@ fn remove_all(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Removes what writers of `path` left that died.
+fn remove_left(path: &Path) -> io::Result<()> {
+    let (Some(folder), prefix) = (path.parent(), beside(path, "")?) else { return Ok(()) };
+    let prefix = prefix.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+    for entry in fs::read_dir(folder)?.flatten() {
+        let name = entry.file_name();
+        let writer = name.to_str().and_then(|name| name.strip_prefix(&prefix)?.strip_suffix(".new")?.split_once('-'));
+        let is_gone =
+            |(pid, _): (&str, &str)| pid.parse().is_ok_and(|pid: u32| !Path::new(&format!("/proc/{pid}")).exists());
+        if writer.is_some_and(is_gone) {
+            // Another one may have removed it meanwhile.
+            drop(fs::remove_file(entry.path()));
+        }
+    }
+    Ok(())
+}
+
 /// A name next to `path` for what shall become it, which nobody else has.
 fn new_name(path: &Path) -> io::Result<PathBuf> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -211,6 +229,21 @@ mod tests {
         write_reserved(&path, &4).unwrap();
         assert_eq!(read_json::<u32>(&path).unwrap(), Some(4));
         assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_a_writer_left_that_died_goes_with_the_next_write() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("applied.json");
+        // No process has that number: it is above the most that the kernel gives.
+        let (dead, alive) = (".applied.json.4194305-0.new", format!(".applied.json.{}-99.new", std::process::id()));
+        for name in [dead, &alive, ".other.json.4194305-0.new", ".applied.json.room"] {
+            fs::write(root.path().join(name), "{").unwrap();
+        }
+        write_json(&path, &1).unwrap();
+        let mut left: Vec<_> = fs::read_dir(root.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, [&alive, ".applied.json.room", ".other.json.4194305-0.new", "applied.json"]);
     }
 
     #[test]
