@@ -23,7 +23,10 @@ use crate::store::reader::must_be_there;
 /// # Errors
 /// Where there is no store, or files cannot be read at all; what is wrong with their content is in the report.
 pub fn check_store(dir: &Path) -> Result<CheckReport, OpenError> {
-    must_be_there(dir)?;
+    let lost = match must_be_there(dir) {
+        Err(OpenError::Log(error)) => Some(error),
+        there => there.map(|()| None)?,
+    };
     let holder = lock::holder(dir)?;
     let mut report = CheckReport {
         dir: dir.to_owned(),
@@ -36,6 +39,10 @@ pub fn check_store(dir: &Path) -> Result<CheckReport, OpenError> {
         index: IndexCheck::None,
         findings: Vec::new(),
     };
+    if let Some(lost) = lost {
+        report.find_error(lost)?;
+        return Ok(report);
+    }
     let limits = limits(dir, &mut report)?;
     let views = log::check(dir, limits, &mut report)?;
     if limits.at_least.is_none() && report.groups > 0 && report.is_sound() {
