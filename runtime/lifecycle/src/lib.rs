@@ -6,6 +6,7 @@
 //! Nothing here reads a clock, a file or the network, so every arrow is a value that a test can print and compare.
 
 pub mod call;
+pub mod condition;
 pub mod decide;
 pub mod difference;
 pub mod digest;
