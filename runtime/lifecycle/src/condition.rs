@@ -6,6 +6,7 @@
 
 mod budget;
 mod check;
+mod items;
 mod kind;
 mod meter;
 mod names;
@@ -78,6 +79,7 @@ static ENV: LazyLock<Result<Arc<Env>, DeclarationError>> = LazyLock::new(|| {
     let mut env = Env::stdlib().with_optional_support(false);
     env.set_error_on_duplicate_map_keys(false);
     env.add_overload(meter::PAY, meter::PAY, vec![DYN_TYPE], budget::paid)?;
+    env.add_overload(meter::ITEMS, meter::ITEMS, vec![DYN_TYPE], items::items)?;
     env.add_overload(meter::TURN, meter::TURN, vec![DYN_TYPE, DYN_TYPE], budget::turn)?;
     env.add_overload("matches", "matches_global", vec![STRING_TYPE, STRING_TYPE], pattern::matches)?;
     env.add_member_overload("matches", "matches_member", STRING_TYPE, vec![STRING_TYPE], pattern::matches)?;

@@ -6,10 +6,7 @@ use std::collections::BTreeSet;
 use crate::Finding;
 
 /// Packages that are compiled twice, each with the reason why that is cheap enough.
-pub const BUILT_TWICE: [(&str, &str); 1] = [(
-    "regex-syntax",
-    "proptest wants its Unicode tables; only regex-automata, matchers and tracing-subscriber depend on it",
-)];
+pub const BUILT_TWICE: [(&str, &str); 0] = [];
 
 /// Packages with features in the programs that the suites do not have in this way. Both are what `cargo tree --prefix none
 /// --format "{p} {f}"` prints.

@@ -42,7 +42,7 @@ pub(super) fn of_text(bytes: usize) -> u64 {
 }
 
 /// Pays for everything in a value: it is about to be copied, compared or read through.
-fn pay_for(value: &dyn Val) {
+pub(super) fn pay_for(value: &dyn Val) {
     pay(1);
     if let Some(text) = value.downcast_ref::<CelString<'_>>() {
         pay(of_text(text.inner().len()));

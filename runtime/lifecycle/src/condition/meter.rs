@@ -14,6 +14,9 @@ pub(super) const PAY: &str = "@pay";
 /// The function that pays for a turn of a macro.
 pub(super) const TURN: &str = "@step";
 
+/// The function that gives what a macro goes over, in an order that is the same everywhere.
+pub(super) const ITEMS: &str = "@items";
+
 /// Steps of one turn beside its body: the loop itself, and the names that it binds.
 const LOOP: u64 = 5;
 
@@ -81,7 +84,9 @@ fn metered_and_paid(expression: &mut IdedExpr) -> u64 {
 }
 
 fn of_macro(comprehension: &mut ComprehensionExpr) -> u64 {
-    let steps = 1 + meter(&mut comprehension.iter_range);
+    let range = &mut comprehension.iter_range;
+    let steps = 1 + meter(range);
+    *range = call(range.id, ITEMS, vec![mem::take(range)]);
     let item = comprehension.iter_var.clone();
     let Some(parts) = shape::parts(comprehension) else { return steps };
     let mut turn = LOOP + of_text(item.len());

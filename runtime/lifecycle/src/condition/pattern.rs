@@ -15,10 +15,10 @@ use super::budget::pay;
 pub const LONGEST: usize = 1024;
 
 /// Bytes that a compiled pattern may take, and the steps of its compilation. A state takes about 32 bytes.
-const SIZES: [(usize, u64); 3] = [(8 << 10, 100), (64 << 10, 1_000), (512 << 10, 10_000)];
+const SIZES: [(usize, u64); 3] = [(8 << 10, 300), (64 << 10, 3_000), (512 << 10, 40_000)];
 
 /// Bytes of a compiled pattern whose whole walk is one step, for each byte of the text.
-const SIZE_PER_STEP: usize = 4 << 10;
+const SIZE_PER_STEP: usize = 1 << 10;
 
 /// The largest cache of a search. The library asks for one per compiled pattern.
 const CACHE: usize = 1 << 20;
@@ -79,9 +79,9 @@ mod tests {
     fn a_larger_pattern_costs_more_for_each_byte() {
         budget::fill();
         let steps = |pattern: &str| compile(pattern).map(|(_, steps)| steps);
-        assert_eq!(steps("^1[.](29|30)[.]"), Ok(2));
-        assert_eq!(steps("[01]*1[01]{400}"), Ok(16));
-        assert!(steps(r"\w{8}").unwrap() > 16);
+        assert_eq!(steps("^1[.](29|30)[.]"), Ok(8));
+        assert_eq!(steps("[01]*1[01]{400}"), Ok(64));
+        assert!(steps(r"\w{8}").unwrap() > 64);
     }
 
     #[test]

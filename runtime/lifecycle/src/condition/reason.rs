@@ -86,7 +86,7 @@ fn with_article(name: &str) -> String {
 fn named(function: &str) -> String {
     let name = match function {
         "add" => "+",
-        "sub" => "-",
+        "sub" | "negate" => "-",
         "mul" => "*",
         "div" => "/",
         "rem" => "%",

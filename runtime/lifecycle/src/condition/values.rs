@@ -1,7 +1,5 @@
 //! The values that a condition sees, as the library's: borrowed from the JSON where they are texts.
 
-use std::collections::HashMap;
-
 use cel::common::types::{CelBool, CelDouble, CelInt, CelList, CelMap, CelMapKey, CelNull, CelString, CelUInt};
 use cel::common::value::Val;
 use serde_json::Value;
@@ -39,7 +37,7 @@ fn at_depth<'v>(value: &'v Value, left: &mut usize, depth: usize) -> Result<Box<
         }
         Value::Object(fields) => {
             let depth = below()?;
-            let mut map: HashMap<CelMapKey<'v>, Box<dyn Val + 'v>> = HashMap::with_capacity(fields.len());
+            let mut map = CelMap::default().into_inner();
             for (key, value) in fields {
                 map.insert(CelMapKey::from(key.as_str()), at_depth(value, left, depth)?);
             }

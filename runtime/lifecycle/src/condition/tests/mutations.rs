@@ -69,25 +69,54 @@ fn mutated(dice: &mut Dice, texts: &[&str]) -> String {
     letters.into_iter().collect()
 }
 
+fn dice(test: &str) -> Dice {
+    let given = std::env::var("PINTLE_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = given.unwrap_or_else(|| RandomState::new().hash_one(test) >> 16);
+    println!("{test}: PINTLE_SEED={seed}");
+    Dice(seed.wrapping_mul(2).wrapping_add(1))
+}
+
+/// What the condition gives; never a panic that only the fence caught, and never nothing at all.
+fn tried(round: u64, text: &str, values: &Value) -> Result<bool, String> {
+    #[expect(clippy::disallowed_methods, reason = "whether it ends at all")]
+    let begin = Instant::now();
+    let answer = answer(text, values);
+    assert!(begin.elapsed().as_secs() < 60, "round {round} took {:?}: {text}", begin.elapsed());
+    if let Err(why) = &answer {
+        assert!(!why.contains("mistake in the library"), "round {round}: {text}: {why}");
+    }
+    answer
+}
+
+/// Texts of many words, few of which parse: what they cost is the parser.
+#[test]
+fn word_soups_end() {
+    const WORDS: [&str; 26] = [
+        "a", ".b", "[", "]", "(", ")", "{", "}", ":", "?", ",", "&&", "||", "==", "<", "+", "-", "!", "1", "\"s\"",
+        "a.b(", "a{b:", ".all(x,", "has(", " in ", "[0]",
+    ];
+    let mut dice = dice("word soups");
+    for round in 0..300 {
+        let (begin, kinds) = (dice.below(WORDS.len()), 1 + dice.below(6));
+        let words: Vec<&str> = (0..kinds).map(|_| WORDS[dice.below(WORDS.len())]).collect();
+        let mut text = WORDS[begin].to_owned();
+        let length = dice.below(LONGEST);
+        while text.len() < length {
+            text.push_str(words[dice.below(kinds)]);
+        }
+        drop(tried(round, &text, &json!({"a": {"b": [1]}})));
+    }
+}
+
 #[test]
 fn mutations_of_the_cases_end_with_an_answer_or_a_reason() {
-    let given = std::env::var("PINTLE_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seed = given.unwrap_or_else(|| RandomState::new().hash_one("conditions") >> 16);
-    println!("mutations of conditions: PINTLE_SEED={seed}");
     let cases = cases::all();
     let texts: Vec<&str> = cases.iter().map(|case| case.expr.as_str()).collect();
-    let mut dice = Dice(seed.wrapping_mul(2).wrapping_add(1));
+    let mut dice = dice("mutations of conditions");
     let mut answered = 0;
     for round in 0..ROUNDS {
         let text = mutated(&mut dice, &texts);
-        #[expect(clippy::disallowed_methods, reason = "whether it ends at all")]
-        let begin = Instant::now();
-        let answer = answer(&text, &cases[0].values);
-        assert!(begin.elapsed().as_secs() < 60, "round {round} took {:?}: {text}", begin.elapsed());
-        answered += u64::from(answer.is_ok());
-        if let Err(why) = answer {
-            assert!(!why.contains("mistake in the library"), "round {round}: {text}: {why}");
-        }
+        answered += u64::from(tried(round, &text, &cases[0].values).is_ok());
     }
     // Else the mutations would only ever meet the parser.
     assert!(answered > ROUNDS / 100, "{answered} answers");

@@ -107,3 +107,19 @@ fn large_values_are_not_printed() {
         assert!(error.len() < 300, "{text}: {error}");
     }
 }
+
+#[test]
+fn the_examples_of_the_documentation_are_accepted() {
+    let text = include_str!("../../../../../docs/conditions.md");
+    let table = text.split("## What a condition sees").nth(1).unwrap();
+    let mut found = BTreeSet::new();
+    for row in table.lines().filter(|row| row.starts_with("| `")).take(VARIABLES.len()) {
+        let mut codes = row.split('`').skip(1).step_by(2);
+        found.insert(codes.next().unwrap());
+        for example in codes {
+            let example = example.replace("\\|", "|");
+            assert!(Condition::compile(&example).is_ok(), "{example}: {:?}", Condition::compile(&example));
+        }
+    }
+    assert_eq!(found, BTreeSet::from(VARIABLES));
+}
