@@ -1,6 +1,6 @@
 //! What can go wrong for a person at the command line: what, how to cure it, and the exit code.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
 use pintle_journal::journal::JournalError;
@@ -135,7 +135,11 @@ impl Error {
     pub fn cure(&self) -> String {
         match self {
             Self::Usage { cure, .. } | Self::Refused { cure, .. } => cure.clone(),
-            Self::Unreadable { .. } => "correct the path, or make the file readable".to_owned(),
+            Self::Unreadable { source, .. } => match source.kind() {
+                ErrorKind::InvalidData => "save it as UTF-8".to_owned(),
+                ErrorKind::FileTooLarge => "split it, or leave out what is no part of it".to_owned(),
+                _ => "correct the path, or make the file readable".to_owned(),
+            },
             Self::Unwritable { .. } => "make the folder writable, or name another".to_owned(),
             Self::Busy { open, .. } => {
                 format!("`pintle up` goes on with {open}; `pintle cancel {open}` stops it")

@@ -61,6 +61,10 @@ impl Cache {
     /// The code of a module; none where there is none or it is not what was written.
     pub(crate) fn load(&self, engine: &Engine, digest: &str) -> Result<Option<(Component, Known)>, FileError> {
         let path = self.code_path(digest);
+        for folder in [&path, &self.known_path(digest)].into_iter().filter(|path| path.is_dir()) {
+            tracing::warn!(path = %folder.display(), "a folder is in the place of compiled code; it is removed");
+            std::fs::remove_dir_all(folder).map_err(|error| FileError::new("remove", folder, error))?;
+        }
         let known = private_file::read(&self.known_path(digest))?;
         let Some(known) = known.and_then(|bytes| serde_json::from_slice::<Known>(&bytes).ok()) else {
             return Ok(None);

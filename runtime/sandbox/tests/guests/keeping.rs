@@ -73,6 +73,12 @@ async fn code_that_was_changed_is_compiled_again() {
     fs::remove_file(&code).unwrap();
     sandbox(&dir).module(&digest).await.unwrap();
     assert_eq!(fs::read(&code).unwrap(), whole);
+    for path in [&code, &known] {
+        fs::remove_file(path).unwrap();
+        fs::create_dir(path).unwrap();
+        sandbox(&dir).module(&digest).await.unwrap();
+        assert_eq!(fs::read(&code).unwrap(), whole, "a folder is in the place of {}", path.display());
+    }
 }
 
 #[tokio::test]
