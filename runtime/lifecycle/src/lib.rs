@@ -22,5 +22,6 @@ pub mod plan_view;
 pub mod planning;
 pub mod record;
 pub mod stamp;
+pub mod template;
 pub mod tree;
 pub mod view;

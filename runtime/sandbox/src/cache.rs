@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use pintle_lifecycle::digest;
 use serde::{Deserialize, Serialize};
-use wasmtime::Engine;
 use wasmtime::component::Component;
+use wasmtime::{Engine, Module};
 
 use crate::module::ActionInfo;
 use crate::private_file::{self, FileError};
@@ -29,6 +29,46 @@ pub(crate) struct Known {
     pub wit: String,
     pub calls: Vec<String>,
     pub actions: Vec<ActionInfo>,
+}
+
+/// What the code is: a component with actions, or a module of our own.
+pub(crate) trait Code: Sized {
+    /// Maps the code from its file, so that instances share its pages.
+    fn map(engine: &Engine, path: &Path) -> wasmtime::Result<Self>;
+}
+
+impl Code for Component {
+    fn map(engine: &Engine, path: &Path) -> wasmtime::Result<Self> {
+        #[expect(
+            unsafe_code,
+            reason = "wasmtime trusts compiled code as it trusts itself; there is no checked way to load it"
+        )]
+        // SAFETY: the file lies in a directory that only this user can write, and has what `precompile_component` gave: it was
+        // just written, or has the sha256 that was written beside it.
+        unsafe {
+            Self::deserialize_file(engine, path)
+        }
+    }
+}
+
+impl Code for Module {
+    fn map(engine: &Engine, path: &Path) -> wasmtime::Result<Self> {
+        #[expect(
+            unsafe_code,
+            reason = "wasmtime trusts compiled code as it trusts itself; there is no checked way to load it"
+        )]
+        // SAFETY: as for components, of what `precompile_module` gave.
+        unsafe {
+            Self::deserialize_file(engine, path)
+        }
+    }
+}
+
+impl Known {
+    /// Nothing but the code, of this sha256.
+    pub(crate) fn code_alone(code: String) -> Self {
+        Self { code, wit: String::new(), calls: Vec::new(), actions: Vec::new() }
+    }
 }
 
 impl Cache {
@@ -59,7 +99,7 @@ impl Cache {
     }
 
     /// The code of a module; none where there is none or it is not what was written.
-    pub(crate) fn load(&self, engine: &Engine, digest: &str) -> Result<Option<(Component, Known)>, FileError> {
+    pub(crate) fn load<C: Code>(&self, engine: &Engine, digest: &str) -> Result<Option<(C, Known)>, FileError> {
         let path = self.code_path(digest);
         for folder in [&path, &self.known_path(digest)].into_iter().filter(|path| path.is_dir()) {
             tracing::warn!(path = %folder.display(), "a folder is in the place of compiled code; it is removed");
@@ -75,8 +115,8 @@ impl Cache {
             return Ok(None);
         }
         drop(code);
-        match load_code(engine, &path) {
-            Ok(component) => Ok(Some((component, known))),
+        match C::map(engine, &path) {
+            Ok(code) => Ok(Some((code, known))),
             Err(error) => {
                 tracing::warn!(path = %path.display(), error = format!("{error:#}"), "the compiled code does not load");
                 Ok(None)
@@ -103,8 +143,8 @@ pub(crate) struct Unproven {
 }
 
 impl Unproven {
-    pub(crate) fn load(&self, engine: &Engine) -> wasmtime::Result<Component> {
-        load_code(engine, &self.code_path)
+    pub(crate) fn load<C: Code>(&self, engine: &Engine) -> wasmtime::Result<C> {
+        C::map(engine, &self.code_path)
     }
 
     /// Keeps what is known of the module. The code counts from now on.
@@ -122,19 +162,6 @@ impl Drop for Unproven {
             // What maps the file keeps what it maps. Someone else may be quicker.
             drop(std::fs::remove_file(&self.code_path));
         }
-    }
-}
-
-/// Maps the code from its file, so that instances share its pages.
-fn load_code(engine: &Engine, path: &Path) -> wasmtime::Result<Component> {
-    #[expect(
-        unsafe_code,
-        reason = "wasmtime trusts compiled code as it trusts itself; there is no checked way to load it"
-    )]
-    // SAFETY: the file lies in a directory that only this user can write, and has what `precompile_component` gave: it was just
-    // written, or has the sha256 that was written beside it.
-    unsafe {
-        Component::deserialize_file(engine, path)
     }
 }
 

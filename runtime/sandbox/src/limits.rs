@@ -45,6 +45,11 @@ impl Budget {
         self.cpu_ns.load(Ordering::Relaxed) / 1_000_000
     }
 
+    /// CPU time that the attempt used, in nanoseconds.
+    pub(crate) fn cpu_used_ns(&self) -> u64 {
+        self.cpu_ns.load(Ordering::Relaxed)
+    }
+
     fn cpu_limit_ns(&self) -> u64 {
         self.limits.cpu_ms.saturating_mul(1_000_000)
     }

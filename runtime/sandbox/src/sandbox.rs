@@ -41,20 +41,20 @@ pub struct SandboxConfig {
 
 /// Runs action modules. Clones are the same sandbox.
 #[derive(Clone)]
-pub struct Sandbox(Arc<Room>);
+pub struct Sandbox(pub(crate) Arc<Room>);
 
-struct Room {
-    engine: Engine,
+pub(crate) struct Room {
+    pub(crate) engine: Engine,
     linker: Linker<Running>,
     ticker: Ticker,
-    cache: Cache,
+    pub(crate) cache: Cache,
     loaded: Mutex<Loaded>,
     instances: Semaphore,
     /// Guests that found no room.
     waiting: AtomicUsize,
     /// Another one did.
     crowd: Notify,
-    compiler: Compiler,
+    pub(crate) compiler: Compiler,
     config: SandboxConfig,
 }
 
@@ -188,7 +188,7 @@ impl Sandbox {
 
 impl Room {
     /// A place for one guest, held until the answer is dropped.
-    async fn place(&self) -> (SemaphorePermit<'_>, Ticking) {
+    pub(crate) async fn place(&self) -> (SemaphorePermit<'_>, Ticking) {
         if let Ok(permit) = self.instances.try_acquire() {
             return (permit, self.ticker.tick());
         }
@@ -346,7 +346,7 @@ fn read_module(digest: &str, path: &Path) -> Result<Arc<[u8]>, ModuleError> {
 
 /// Runs work that takes the processor for long, or reads and writes files. Bytes that make a parser or the compiler panic are
 /// refused like others that cannot be read.
-async fn blocking<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, E>
+pub(crate) async fn blocking<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, E>
 where
     T: Send + 'static,
     E: From<JoinError> + Send + 'static,

@@ -13,6 +13,7 @@ mod raw_log;
 mod recovery;
 mod report;
 mod site;
+mod templates;
 mod waiting;
 mod world;
 
@@ -104,7 +105,7 @@ impl Bench {
 type Measure = fn(&Bench) -> Result<Vec<Line>>;
 
 /// Each with the lines that it makes.
-const ALL: [(&[&str], Measure); 9] = [
+const ALL: [(&[&str], Measure); 10] = [
     (&["journal.append.1", "journal.append.8", "journal.append.64", "journal.append.512"], journal::append),
     (&["call.serial", "call.bytes", "call.syncs"], actions::calls),
     (&["action.noop.latency"], actions::latency),
@@ -114,6 +115,7 @@ const ALL: [(&[&str], Measure); 9] = [
     (&["recovery.10000.first", "recovery.10000.all"], recovery::recovery),
     (&["cli.cold"], cold::cold),
     (&["compile.rust"], compile::rust),
+    (&["template.compile", "template.load", "template.render", "template.each"], templates::templates),
 ];
 
 fn main() -> Result<()> {
