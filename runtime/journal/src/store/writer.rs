@@ -76,13 +76,17 @@ pub(super) fn write_for(shared: &Shared, item: u64) {
         return;
     }
     let Ok(mut desk) = shared.desk.0.try_lock() else { return };
+    let mut is_due = false;
     at_desk(shared, &mut desk, |writer| {
         writer.take(shared, shared.queue.take());
-        if writer.intake.is_due() {
-            // The writing thread's: it takes longer than a sync. Nobody waits for the answer.
-            drop(shared.queue.push(Item::Settle(oneshot::channel().0)));
-        }
+        is_due = writer.intake.is_due();
     });
+    // A full queue is waited for, and the writing thread empties it at the desk.
+    drop(desk);
+    if is_due {
+        // The writing thread's: it takes longer than a sync. Nobody waits for the answer.
+        drop(shared.queue.push(Item::Settle(oneshot::channel().0)));
+    }
 }
 
 fn at_desk(shared: &Shared, desk: &mut Option<Writer>, work: impl FnOnce(&mut Writer)) {
