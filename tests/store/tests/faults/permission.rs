@@ -15,7 +15,7 @@ use store_faults::load::Sent;
 use store_faults::mounts::Mounted;
 
 use crate::place::{Place, assert_says, fill, options, words, work};
-use crate::program::{self, NOBODY};
+use crate::program::{Copied, NOBODY};
 
 const CURES: [&str; 2] = ["permissions", "owner of the store"];
 
@@ -92,6 +92,7 @@ fn all(dir: &Path) -> Vec<PathBuf> {
 
 pub fn when_it_opens() {
     let forbidden = Forbidden::new();
+    let program = Copied::new();
     let parts =
         [("", 0), ("log", 0o500), ("log", 0), ("log/00000001.seg", 0o200), ("log/LAST", 0o400), ("acked", 0o400)];
     for (part, mode) in parts.into_iter().chain([("acked", 0), ("lock", 0o400), ("lock", 0)]) {
@@ -115,7 +116,7 @@ pub fn when_it_opens() {
         assert!(said.starts_with("said "), "{what}: {said}");
         assert_says(&said, &["Permission denied"], &dir, &CURES, &what);
         // The check by the same user finds it, or cannot even look.
-        let (code, said) = program::run_as(Some(NOBODY), &dir, &["check-store"]);
+        let (code, said) = program.run_as_nobody(&dir, &["check-store"]);
         assert!(
             said.contains("this user may not write it") || said.contains("Permission denied"),
             "{what}: {code}, {said}"

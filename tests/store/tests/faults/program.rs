@@ -1,5 +1,7 @@
 //! The real `pintle`, as it was built before the suites run.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -29,16 +31,30 @@ fn pintle() -> PathBuf {
 
 /// Runs `pintle` on a state; says how it exits and what it prints.
 pub fn run(state: &Path, arguments: &[&str]) -> (i32, String) {
-    run_as(None, state, arguments)
+    say(Command::new(pintle()), state, arguments)
 }
 
-/// The same as a user of that number.
-pub fn run_as(user: Option<u32>, state: &Path, arguments: &[&str]) -> (i32, String) {
-    let mut command = Command::new(pintle());
-    command.arg("--state").arg(state).args(arguments).env_clear().env("USER", "ada").stdin(Stdio::null());
-    if let Some(user) = user {
-        command.uid(user).gid(user);
+/// A copy of the program in a folder where nobody comes: the one that was built may lie below a home folder.
+pub struct Copied(TempDir);
+
+impl Copied {
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();
+        std::fs::copy(pintle(), dir.path().join("pintle")).unwrap();
+        Self(dir)
     }
+
+    /// The same as [`run`], as nobody.
+    pub fn run_as_nobody(&self, state: &Path, arguments: &[&str]) -> (i32, String) {
+        let mut command = Command::new(self.0.path().join("pintle"));
+        command.uid(NOBODY).gid(NOBODY);
+        say(command, state, arguments)
+    }
+}
+
+fn say(mut command: Command, state: &Path, arguments: &[&str]) -> (i32, String) {
+    command.arg("--state").arg(state).args(arguments).env_clear().env("USER", "ada").stdin(Stdio::null());
     let output = command.output().unwrap();
     let text = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
     (output.status.code().expect("pintle ends by itself"), text)
