@@ -166,8 +166,8 @@ impl Drive<'_> {
                     let left = self.left(until);
                     delay = Some(delay.map_or(left, |delay| delay.min(left)));
                 }
-                Decision::Start { step, attempt, parent, kind, title, .. } => {
-                    self.record(Event::StepStarted { step, attempt, parent, kind, title })?;
+                Decision::Start { step, attempt, parent, kind, title, hook, .. } => {
+                    self.record(Event::StepStarted { step, attempt, parent, kind, title, hook })?;
                     again = true;
                 }
                 Decision::Run { step, attempt, work } => {

@@ -6,6 +6,7 @@
 use crate::call::Call;
 use crate::ending::{ChangeState, Ending};
 use crate::history::{Attempt, History, StepHistory};
+use crate::hook::HookStarted;
 use crate::ids::StepId;
 use crate::plan::{ActionPlan, Mode, Node, OnFailure, RenderRef, Retry};
 use crate::record::{Event, StepKind};
@@ -15,7 +16,15 @@ use crate::stamp::Stamp;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// Record the start of an attempt; not before the delay has passed.
-    Start { step: StepId, attempt: u32, parent: Option<StepId>, kind: StepKind, title: String, delay: Option<Delay> },
+    Start {
+        step: StepId,
+        attempt: u32,
+        parent: Option<StepId>,
+        kind: StepKind,
+        title: String,
+        hook: Option<Box<HookStarted>>,
+        delay: Option<Delay>,
+    },
     /// Keep this attempt running. It ends itself with a record of its end.
     Run { step: StepId, attempt: u32, work: Work },
     /// Stop this attempt, if it runs, and record it as cancelled.
@@ -150,6 +159,7 @@ fn failure(history: &History, node: &Node, ending: &Ending) -> String {
     };
     let leaf = match node {
         Node::Remove { step } => failed(step),
+        Node::Hooks { .. } => None,
         Node::Sync { step } => failed(&step.child("apply")),
         Node::Mode(mode) => mode
             .actions
@@ -164,6 +174,7 @@ fn failure(history: &History, node: &Node, ending: &Ending) -> String {
 fn progress(history: &History, node: &Node) -> Progress {
     match node {
         Node::Mode(mode) => mode_progress(history, mode),
+        Node::Hooks { .. } => Progress::Done,
         Node::Sync { step } => {
             let started = history.step(step);
             held_progress(started, step, "Sync", StepKind::Sync, || sync(history, step, &history.plan.render.reference))
@@ -195,6 +206,7 @@ fn held_progress(
             parent: None,
             kind,
             title: title.to_owned(),
+            hook: None,
             delay: None,
         }]);
     };
@@ -339,6 +351,7 @@ impl Leaf<'_> {
             parent: self.parent.cloned(),
             kind: self.kind,
             title: self.title.to_owned(),
+            hook: None,
             delay,
         }])
     }

@@ -21,6 +21,9 @@ pub enum Ending {
         message: String,
         #[serde(skip_serializing_if = "Output::is_empty", default)]
         output: Output,
+        /// Of the workload, where it had one.
+        #[serde(skip_serializing_if = "Option::is_none", default)]
+        exit_code: Option<i32>,
     },
     /// The module crashed: a panic, an uncaught exception, an illegal instruction.
     Trapped {
@@ -38,6 +41,8 @@ pub enum Ending {
     },
     TimedOut {
         message: String,
+        #[serde(skip_serializing_if = "Output::is_empty", default)]
+        output: Output,
     },
     /// A call had no grant and the action did not go on without it.
     Denied {
@@ -65,7 +70,7 @@ impl Ending {
     }
 
     pub fn failed(message: impl Into<String>) -> Self {
-        Self::Failed { message: message.into(), output: Output::default() }
+        Self::Failed { message: message.into(), output: Output::default(), exit_code: None }
     }
 
     #[must_use]
@@ -105,7 +110,7 @@ impl fmt::Display for Ending {
         f.write_str(self.word())?;
         match self {
             Self::Succeeded { .. } | Self::Cancelled | Self::Superseded => Ok(()),
-            Self::Failed { message, .. } | Self::TimedOut { message } | Self::Denied { message } => {
+            Self::Failed { message, .. } | Self::TimedOut { message, .. } | Self::Denied { message } => {
                 write!(f, ": {message}")
             }
             Self::Trapped { kind, message, backtrace } => {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::call::{Answer, Call, CallError};
 use crate::ending::{ChangeState, Ending};
+use crate::hook::HookRef;
 use crate::ids::{ChangeKey, StepId};
 use crate::plan::{Component, LeftJob, OnFailure, Plan, Render, RenderRef, Stopped};
 use crate::record::{Event, PreImage, Record, StepKind, Verb};
@@ -60,6 +61,10 @@ pub struct Attempt {
     pub calls: Vec<CallHistory>,
     /// How many lines the action has logged.
     pub lines: u32,
+    /// The workload of a hook, and when it was known to be there.
+    pub workload: Option<Box<(Stamp, HookRef)>>,
+    /// How it will have ended once its workload is deleted.
+    pub judged: Option<Box<Ending>>,
 }
 
 /// A call with its intent, its outcome, or both.
@@ -153,15 +158,32 @@ impl History {
     fn take(&mut self, record: &Record) -> Result<(), String> {
         match &record.event {
             Event::ChangeOpened { .. } => return Err("the change is open already".into()),
-            Event::StepStarted { step, attempt, parent, kind, title } => {
+            Event::StepStarted { step, attempt, parent, kind, title, .. } => {
                 let started = self.start(step, *kind, parent.as_ref(), title);
                 if started.attempts.len() + 1 != *attempt as usize {
                     return Err(format!("attempt {attempt} of {step} after {} attempts", started.attempts.len()));
                 }
                 push_exact(
                     &mut started.attempts,
-                    Attempt { started: record.at, finished: None, calls: Vec::new(), lines: 0 },
+                    Attempt {
+                        started: record.at,
+                        finished: None,
+                        calls: Vec::new(),
+                        lines: 0,
+                        workload: None,
+                        judged: None,
+                    },
                 );
+            }
+            Event::HookCreated { step, attempt, workload } => {
+                let tried = self.attempt_mut(step, *attempt)?;
+                if tried.workload.is_some() {
+                    return Err(format!("attempt {attempt} of {step} has a workload already"));
+                }
+                tried.workload = Some(Box::new((record.at, workload.clone())));
+            }
+            Event::HookJudged { step, attempt, ending } => {
+                self.attempt_mut(step, *attempt)?.judged = Some(Box::new(ending.clone()));
             }
             Event::StepFinished { step, attempt, ending } => {
                 let tried = self.attempt_mut(step, *attempt)?;

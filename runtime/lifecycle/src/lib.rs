@@ -15,6 +15,7 @@ mod drawing;
 pub mod ending;
 pub mod grant;
 pub mod history;
+pub mod hook;
 pub mod ids;
 pub mod json;
 pub mod plan;

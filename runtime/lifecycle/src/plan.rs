@@ -7,6 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::grant::Permissions;
+use crate::hook::{Hook, HookPhase, HookWork, LaterHook};
 use crate::ids::{ReleaseKey, StepId};
 use crate::json::Json;
 
@@ -46,8 +47,17 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_job: Option<LeftJob>,
     pub phases: Vec<Phase>,
+    /// Hooks of the phases that this change comes to, in the order in which they run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<Hook>,
     /// What a later `delete` will run: frozen now, so that it needs none of the driver's files.
     pub on_delete: Vec<Phase>,
+    /// What a later `test` will run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on_test: Vec<Phase>,
+    /// Hooks of the phases of a later `delete` or `test`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub later_hooks: Vec<LaterHook>,
     pub permissions: Permissions,
     pub limits: Limits,
     /// `spec.values` of the release.
@@ -162,6 +172,8 @@ pub enum Node {
     Sync { step: StepId },
     /// The removal of everything that the release applied.
     Remove { step: StepId },
+    /// The hooks of a phase that is in no sync.
+    Hooks { phase: HookPhase },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -206,6 +218,8 @@ pub struct ActionPlan {
 pub enum OnFailure {
     Continue,
     Fail,
+    /// The change fails and is taken back.
+    Undo,
 }
 
 /// New attempts after a failure.
@@ -256,16 +270,30 @@ impl Plan {
     /// The action with that step.
     #[must_use]
     pub fn action(&self, step: &StepId) -> Option<&ActionPlan> {
-        self.modes().flat_map(|mode| &mode.actions).find(|action| action.step == *step)
+        match self.hook(step).map(|hook| &hook.work) {
+            Some(HookWork::Action { action }) => Some(action),
+            Some(_) => None,
+            None => self.modes().flat_map(|mode| &mode.actions).find(|action| action.step == *step),
+        }
+    }
+
+    /// The hook whose step that is.
+    #[must_use]
+    pub fn hook(&self, step: &StepId) -> Option<&Hook> {
+        let (phase, name) = HookPhase::of_step(step)?;
+        self.hooks.iter().find(|hook| hook.phase == phase && hook.name == name)
     }
 
     /// Name of the phase that a step of the plan belongs to.
     #[must_use]
     pub fn phase_of(&self, step: &StepId) -> Option<&str> {
+        if let Some(hook) = self.hook(step) {
+            return Some(hook.phase.as_str());
+        }
         let within = |id: &StepId| step == id || step.as_str().starts_with(&format!("{id}/"));
         self.phases
             .iter()
-            .find(|phase| phase.nodes.iter().any(|node| within(node.step())))
+            .find(|phase| phase.nodes.iter().filter_map(Node::step).any(within))
             .map(|phase| phase.name.as_str())
     }
 
@@ -281,8 +309,14 @@ impl Plan {
     /// Digests of the modules that the change or a later delete needs, each once.
     #[must_use]
     pub fn modules(&self) -> Vec<&str> {
-        let modes = self.modes().chain(modes(&self.on_delete));
-        let mut digests: Vec<&str> = modes.flat_map(|m| &m.actions).map(|a| a.module.as_str()).collect();
+        let modes = self.modes().chain(modes(&self.on_delete)).chain(modes(&self.on_test));
+        let hooks = self.hooks.iter().chain(self.later_hooks.iter().map(|later| &later.hook));
+        let of_hooks = hooks.filter_map(|hook| match &hook.work {
+            HookWork::Action { action } => Some(&**action),
+            HookWork::Workload { .. } | HookWork::Objects { .. } => None,
+        });
+        let mut digests: Vec<&str> =
+            modes.flat_map(|mode| &mode.actions).chain(of_hooks).map(|action| action.module.as_str()).collect();
         digests.sort_unstable();
         digests.dedup();
         digests
@@ -292,16 +326,18 @@ impl Plan {
 fn modes(phases: &[Phase]) -> impl Iterator<Item = &Mode> {
     phases.iter().flat_map(|phase| &phase.nodes).filter_map(|node| match node {
         Node::Mode(mode) => Some(mode),
-        Node::Sync { .. } | Node::Remove { .. } => None,
+        Node::Sync { .. } | Node::Remove { .. } | Node::Hooks { .. } => None,
     })
 }
 
 impl Node {
+    /// Its step; none for hooks, each of which has one of its own.
     #[must_use]
-    pub fn step(&self) -> &StepId {
+    pub fn step(&self) -> Option<&StepId> {
         match self {
-            Self::Mode(mode) => &mode.step,
-            Self::Sync { step } | Self::Remove { step } => step,
+            Self::Mode(mode) => Some(&mode.step),
+            Self::Sync { step } | Self::Remove { step } => Some(step),
+            Self::Hooks { .. } => None,
         }
     }
 }

@@ -58,6 +58,7 @@ fn branch(plan: &Plan, node: &Node) -> Branch {
     match node {
         Node::Sync { .. } => Branch::new(format!("Apply version {}", plan.to_version), Vec::new()),
         Node::Remove { .. } => Branch::new("Remove the release", Vec::new()),
+        Node::Hooks { phase } => Branch::new(phase.as_str(), Vec::new()),
         Node::Mode(mode) => Branch::new(&*mode.title, inside(plan, mode)),
     }
 }

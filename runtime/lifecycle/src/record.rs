@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::{Answer, Call, CallError};
 use crate::ending::{ChangeState, Ending};
+use crate::hook::{HookRef, HookStarted};
 use crate::ids::{ChangeKey, StepId};
 use crate::plan::Plan;
 use crate::stamp::Stamp;
 
 /// Version of the records that this build writes, and the newest that it reads.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// One thing that happened in a change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,6 +43,20 @@ pub enum Event {
         parent: Option<StepId>,
         kind: StepKind,
         title: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hook: Option<Box<HookStarted>>,
+    },
+    /// The workload of a hook is there, and did not run before this record was durable, where it was created fenced.
+    HookCreated {
+        step: StepId,
+        attempt: u32,
+        workload: HookRef,
+    },
+    /// What was seen of a workload before it is deleted: the end of the step that goes on.
+    HookJudged {
+        step: StepId,
+        attempt: u32,
+        ending: Ending,
     },
     StepFinished {
         step: StepId,
@@ -110,6 +125,12 @@ pub enum StepKind {
     Sync,
     Apply,
     Remove,
+    /// A hook of a phase, but for those that are actions.
+    Hook,
+    /// The deletion of what a hook left.
+    Cleanup,
+    /// Waits until everything that was applied is healthy.
+    Health,
 }
 
 /// State that was found before an effect.

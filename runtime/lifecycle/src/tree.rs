@@ -78,6 +78,9 @@ pub enum NodeKind {
     Sync,
     Apply,
     Remove,
+    Hook,
+    Cleanup,
+    Health,
     /// A call of an action.
     Call,
 }
@@ -111,6 +114,9 @@ impl From<StepKind> for NodeKind {
             StepKind::Sync => Self::Sync,
             StepKind::Apply => Self::Apply,
             StepKind::Remove => Self::Remove,
+            StepKind::Hook => Self::Hook,
+            StepKind::Cleanup => Self::Cleanup,
+            StepKind::Health => Self::Health,
         }
     }
 }
@@ -176,7 +182,7 @@ fn detail(ending: &Ending) -> String {
 
 fn output(ending: Option<&Ending>) -> Output {
     match ending {
-        Some(Ending::Failed { output, .. }) => output.clone(),
+        Some(Ending::Failed { output, .. } | Ending::TimedOut { output, .. }) => output.clone(),
         _ => Output::default(),
     }
 }

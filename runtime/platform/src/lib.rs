@@ -8,5 +8,5 @@ mod platform;
 pub mod simulated;
 
 pub use local::{Local, LocalConfig, shim_main};
-pub use platform::{Job, Platform, PlatformError, Status};
+pub use platform::{FoundHook, HookLook, HookWorkload, Job, Platform, PlatformError, Status};
 pub use simulated::Simulated;

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use pintle_lifecycle::call::{JobResult, JobSpec};
+use pintle_lifecycle::call::{JobResult, JobSpec, Output};
+use pintle_lifecycle::hook::{HookKind, HookRef};
+use pintle_lifecycle::json::Json;
 use pintle_lifecycle::plan::{Render, Target, Workload};
 
 /// Where releases live.
@@ -52,6 +54,91 @@ pub trait Platform: Send + Sync + 'static {
 
     /// Deletes an ended Job with what it left. Without effect where there is none.
     async fn delete_job(&self, key: &str, target: &Target, id: &str) -> Result<(), PlatformError>;
+
+    /// Creates the workload of a hook, fenced where `hook` says so: it is there and does not run. One of this key is adopted,
+    /// whatever became of it; another one of that name is `Conflict`.
+    async fn create_hook(&self, key: &str, target: &Target, hook: &HookWorkload) -> Result<HookRef, PlatformError> {
+        let _not_yet = (key, target, hook);
+        Err(PlatformError::Invalid("hooks are not yet supported here".into()))
+    }
+
+    /// Lets a workload run that was created fenced; one that its author suspended stays so. Without effect on one that runs or has
+    /// ended; `NotFound` where it is gone.
+    async fn lift_hook(&self, key: &str, target: &Target, hook: &HookRef) -> Result<(), PlatformError> {
+        let _not_yet = (key, target, hook);
+        Err(PlatformError::Invalid("hooks are not yet supported here".into()))
+    }
+
+    /// Waits for the end of a hook's workload and tells how it ended. One that is gone before it was seen to end has failed for the
+    /// reason `DeletedBeforeResult`. Output of init containers counts, the failing container first.
+    async fn wait_hook(&self, target: &Target, hook: &HookRef) -> Result<JobResult, PlatformError> {
+        let _not_yet = (target, hook);
+        Err(PlatformError::Invalid("hooks are not yet supported here".into()))
+    }
+
+    /// What a hook's workload is at, and its output so far, for whoever waited too long: `container migrate still runs`.
+    async fn look_at_hook(&self, target: &Target, hook: &HookRef) -> Result<HookLook, PlatformError> {
+        let _not_yet = (target, hook);
+        Err(PlatformError::Invalid("hooks are not yet supported here".into()))
+    }
+
+    /// Ends what runs of a hook's workload and deletes it; where `wait`, returns when it is really gone, else when the deletion is
+    /// accepted. Without effect where it is gone.
+    async fn delete_hook(&self, key: &str, target: &Target, hook: &HookRef, wait: bool) -> Result<(), PlatformError> {
+        let _not_yet = (key, target, hook, wait);
+        Err(PlatformError::Invalid("hooks are not yet supported here".into()))
+    }
+
+    /// The workloads of hooks of the release that are there, by their labels, oldest first.
+    async fn hooks(&self, target: &Target) -> Result<Vec<FoundHook>, PlatformError> {
+        let _not_yet = (target,);
+        Err(PlatformError::Invalid("hooks are not yet supported here".into()))
+    }
+
+    /// Creates or changes the objects of a hook; those that are there and were not made by it are `Conflict`.
+    async fn put_objects(&self, key: &str, target: &Target, objects: &[Json]) -> Result<(), PlatformError> {
+        let _not_yet = (key, target, objects);
+        Err(PlatformError::Invalid("hooks are not yet supported here".into()))
+    }
+
+    /// Deletes objects of a hook. Without effect on those that are gone.
+    async fn delete_objects(&self, key: &str, target: &Target, objects: &[Json]) -> Result<(), PlatformError> {
+        let _not_yet = (key, target, objects);
+        Err(PlatformError::Invalid("hooks are not yet supported here".into()))
+    }
+}
+
+/// The workload of a hook, to be created.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookWorkload {
+    pub kind: HookKind,
+    pub namespace: String,
+    pub name: String,
+    /// The whole manifest, with name and labels.
+    pub object: Json,
+    /// Whether it shall not run before [`Platform::lift_hook`].
+    pub fenced: bool,
+}
+
+/// What the workload of a hook is at.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HookLook {
+    /// For a person, on one line; empty where nothing is known.
+    pub waits_for: String,
+    pub output: Output,
+}
+
+/// The workload of a hook that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundHook {
+    pub hook: HookRef,
+    /// As in its labels.
+    pub phase: String,
+    pub name: String,
+    pub change: String,
+    /// Milliseconds since 1970.
+    pub created_ms: u64,
+    pub ended: bool,
 }
 
 /// A Job, ready to run: the image chosen, the environment copied, the time known.

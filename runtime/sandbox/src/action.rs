@@ -136,7 +136,10 @@ impl Action {
         });
         let limit = self.attempt.action().timeout_ms.unwrap_or(self.attempt.plan().limits.wall_ms);
         match self.stop_jobs().await {
-            Ok(()) => End::Ended(Ending::TimedOut { message: format!("not done after {limit} ms{during}") }),
+            Ok(()) => End::Ended(Ending::TimedOut {
+                message: format!("not done after {limit} ms{during}"),
+                output: pintle_lifecycle::call::Output::default(),
+            }),
             Err(stop) => stopped(stop),
         }
     }

@@ -73,7 +73,11 @@ impl Heard {
             && error.message.contains(&told)
         {
             let first_line = told.lines().next().unwrap_or_default();
-            return Ending::Failed { message: cut(&error.message.replacen(&told, first_line, 1)), output };
+            return Ending::Failed {
+                message: cut(&error.message.replacen(&told, first_line, 1)),
+                output,
+                exit_code: None,
+            };
         }
         let message = if error.message.is_empty() { &error.code } else { &error.message };
         Ending::failed(cut(message))

@@ -69,6 +69,7 @@ fn open_changes(store: &Store, writers: usize) -> Result<Vec<Writing>> {
                     parent: None,
                     kind: pintle_lifecycle::record::StepKind::Action,
                     title: "bench".to_owned(),
+                    hook: None,
                 },
             ];
             let records = events.into_iter().zip(0..).map(|(event, seq)| record(&change, seq, event)).collect();
@@ -162,6 +163,7 @@ pub fn fill(path: &Path, changes: usize) -> Result<()> {
                 parent: None,
                 kind: pintle_lifecycle::record::StepKind::Action,
                 title: "Run the upgrade hook".to_owned(),
+                hook: None,
             };
             let events = [
                 Event::ChangeOpened { plan: Arc::new(plans::action(&key.release, "", "noop")), by: "bench".to_owned() },

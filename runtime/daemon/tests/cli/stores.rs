@@ -32,7 +32,14 @@ async fn get_stuck(place: &Place) {
     let log = ChangeLog::recover(journal, Arc::new(SystemClock::new()), &change).await.unwrap();
     let step = StepId::root("setup-pre");
     let title = "Run the setup pre-hook".to_owned();
-    drop(log.record(Event::StepStarted { step: step.clone(), attempt: 1, parent: None, kind: StepKind::Mode, title }));
+    drop(log.record(Event::StepStarted {
+        step: step.clone(),
+        attempt: 1,
+        parent: None,
+        kind: StepKind::Mode,
+        title,
+        hook: None,
+    }));
     log.record(Event::ChangeStuck { step, question: "is it on?".into() }).unwrap().await.unwrap();
 }
 

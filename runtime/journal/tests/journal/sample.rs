@@ -46,7 +46,7 @@ impl Change {
 
     pub fn started(&mut self) -> Record {
         let (step, title) = (StepId::root("setup"), "Run the setup".to_owned());
-        self.record(Event::StepStarted { step, attempt: 1, parent: None, kind: StepKind::Action, title })
+        self.record(Event::StepStarted { step, attempt: 1, parent: None, kind: StepKind::Action, title, hook: None })
     }
 
     pub fn log(&mut self, message: &str) -> Record {

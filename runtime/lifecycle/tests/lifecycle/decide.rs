@@ -236,7 +236,10 @@ fn an_action_that_ends_inside_its_sync_stops_the_sync_first() {
     let mut story = upgrading(&upgrade_plan());
     story.intent(UPGRADE, set_version());
     story.go();
-    story.end(UPGRADE, Ending::TimedOut { message: "after 5m".into() });
+    story.end(
+        UPGRADE,
+        Ending::TimedOut { message: "after 5m".into(), output: pintle_lifecycle::call::Output::default() },
+    );
     let told = story.go();
     assert_eq!(told[0], format!("stop {NESTED} 1"));
     assert_eq!(told[1], format!("start {UPGRADE} 2 10000 ms after 0"));

@@ -18,6 +18,7 @@ fn nothing(shop: &Shop) -> (String, Option<String>) {
 
 fn nodes(plan: &Plan) -> Vec<String> {
     let node = |node: &Node| match node {
+        Node::Hooks { phase } => phase.to_string(),
         Node::Mode(mode) => {
             let actions: Vec<&str> = mode.actions.iter().map(|action| action.step.as_str()).collect();
             format!(

@@ -75,7 +75,10 @@ fn act(story: &mut Story, step: &StepId, attempt: u32, more: u8) {
     };
     // An action may time out inside a call.
     if more > 240 {
-        story.end(step, Ending::TimedOut { message: "too long".into() });
+        story.end(
+            step,
+            Ending::TimedOut { message: "too long".into(), output: pintle_lifecycle::call::Output::default() },
+        );
         return;
     }
     let answer = match call {

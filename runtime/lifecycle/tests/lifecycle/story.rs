@@ -147,8 +147,8 @@ impl Story {
 /// What the drive records for a decision; none for work.
 pub fn event(decision: &Decision) -> Option<Event> {
     Some(match decision.clone() {
-        Decision::Start { step, attempt, parent, kind, title, delay: _ } => {
-            Event::StepStarted { step, attempt, parent, kind, title }
+        Decision::Start { step, attempt, parent, kind, title, hook, delay: _ } => {
+            Event::StepStarted { step, attempt, parent, kind, title, hook }
         }
         Decision::Stop { step, attempt } => Event::StepFinished { step, attempt, ending: Ending::Cancelled },
         Decision::Finish { step, attempt, ending } => Event::StepFinished { step, attempt, ending },

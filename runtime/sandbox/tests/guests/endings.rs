@@ -69,7 +69,7 @@ async fn the_output_of_a_failed_job_stands_beside_the_message() {
     };
     let host = Script::replying(move |_| Ok(Ok(Answer::Job { result: result.clone() }))).shared();
     let message = "migration: the Job `shop db migrate` failed: it ended with code 3".to_owned();
-    assert_eq!(ending("run-job", &host).await, Ending::Failed { message, output });
+    assert_eq!(ending("run-job", &host).await, Ending::Failed { message, output, exit_code: None });
 }
 
 #[tokio::test]

@@ -35,7 +35,7 @@ impl Life {
             [(StepId::root("core"), None, StepKind::Mode), (step.clone(), Some(StepId::root("core")), StepKind::Action)]
         {
             let title = step.to_string();
-            drop(log.record(Event::StepStarted { step, attempt: 1, parent, kind, title }).unwrap());
+            drop(log.record(Event::StepStarted { step, attempt: 1, parent, kind, title, hook: None }).unwrap());
         }
         Self { journal, step }
     }

@@ -29,8 +29,8 @@ pub fn to_success(opened: Record) -> Vec<Record> {
 
 fn event(decision: Decision) -> Event {
     match decision {
-        Decision::Start { step, attempt, parent, kind, title, .. } => {
-            Event::StepStarted { step, attempt, parent, kind, title }
+        Decision::Start { step, attempt, parent, kind, title, hook, .. } => {
+            Event::StepStarted { step, attempt, parent, kind, title, hook }
         }
         Decision::Run { step, attempt, work } => {
             let applied = if let Work::Apply(render) = work { Some(render) } else { None };
