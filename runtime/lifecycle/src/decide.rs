@@ -3,14 +3,21 @@
 //! It is level-triggered: it says what ought to be recorded now and what ought to be running now. Whoever drives a change
 //! records the one and starts of the other what is not running yet.
 
+mod hooks;
+mod leaf;
+
 use crate::call::Call;
 use crate::ending::{ChangeState, Ending};
 use crate::history::{Attempt, History, StepHistory};
-use crate::hook::HookStarted;
+use crate::hook::{Group, Hook, HookPhase, HookStarted, RunAfter};
 use crate::ids::StepId;
 use crate::plan::{ActionPlan, Mode, Node, OnFailure, RenderRef, Retry};
 use crate::record::{Event, StepKind};
 use crate::stamp::Stamp;
+
+pub use hooks::resource;
+
+use leaf::Leaf;
 
 /// One thing to record, or to keep running.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +48,12 @@ pub enum Work {
     Action,
     Apply(RenderRef),
     Remove,
+    /// The workload or the objects of a hook.
+    Hook,
+    /// The deletion of what a hook left.
+    Cleanup,
+    /// Waits until what was applied is healthy.
+    Health,
 }
 
 /// `ms` milliseconds after a moment.
@@ -68,14 +81,27 @@ pub enum SyncProgress {
 /// What ought to happen now. Empty where the change waits for a person or has ended.
 #[must_use]
 pub fn decide(history: &History) -> Vec<Decision> {
-    if history.finished.is_some() || history.stuck.is_some() {
-        return Vec::new();
-    }
-    if history.cancel {
+    if history.cancel && history.finished.is_none() {
         return cancel(history);
     }
+    let mut decisions =
+        if history.finished.is_some() || history.stuck.is_some() { Vec::new() } else { forward(history) };
+    for decision in hooks::going_on(history) {
+        if !decisions.contains(&decision) {
+            decisions.push(decision);
+        }
+    }
+    decisions
+}
+
+fn forward(history: &History) -> Vec<Decision> {
     for node in history.plan.phases.iter().flat_map(|phase| &phase.nodes) {
-        match progress(history, node) {
+        let progress = match progress(history, node) {
+            // A hook of postSync changes nothing of the sync, and yet the change fails where it says so.
+            Progress::Done if !matches!(node, Node::Hooks { .. } | Node::Remove { .. }) => after_sync(history),
+            progress => progress,
+        };
+        match progress {
             Progress::Done => {}
             Progress::Failed(ending) => {
                 return vec![Decision::Close {
@@ -87,6 +113,13 @@ pub fn decide(history: &History) -> Vec<Decision> {
         }
     }
     vec![Decision::Close { state: ChangeState::Succeeded, message: String::new() }]
+}
+
+/// The hooks of postSync that were begun, after what began them: one may have failed, or be tried again.
+fn after_sync(history: &History) -> Progress {
+    let mut all = Group::of(&history.plan.hooks, HookPhase::PostSync).flat_map(|group| group.hooks);
+    let Some(begun) = all.find_map(|hook| history.hook_step(hook)) else { return Progress::Done };
+    hooks::phase(history, HookPhase::PostSync, begun.within_phase().as_ref(), |_| true)
 }
 
 /// Whether a record of `event` may change what [`decide`] says. Lines and most calls, of which a change has very many, do not.
@@ -157,16 +190,22 @@ fn failure(history: &History, node: &Node, ending: &Ending) -> String {
         let ending = step.ending().filter(|ending| !ending.is_good())?;
         Some(format!("{}: {ending}", step.title))
     };
+    let hook = HookPhase::ALL.into_iter().filter(|phase| *phase != HookPhase::SyncFailed);
+    let hook = hook.filter_map(|phase| hooks::failed(history, phase)).next();
+    if let Some((hook, ending)) = hook {
+        return format!("{}: {ending}", hook.title());
+    }
+    let of_sync = |within: &StepId| failed(&within.child("apply")).or_else(|| failed(&within.child("health")));
     let leaf = match node {
         Node::Remove { step } => failed(step),
         Node::Hooks { .. } => None,
-        Node::Sync { step } => failed(&step.child("apply")),
+        Node::Sync { step } => of_sync(step),
         Node::Mode(mode) => mode
             .actions
             .iter()
-            .filter(|action| action.on_failure == OnFailure::Fail)
+            .filter(|action| action.on_failure != OnFailure::Continue)
             .find_map(|action| failed(&action.step))
-            .or_else(|| failed(&mode.step.child("sync").child("apply"))),
+            .or_else(|| of_sync(&mode.step.child("sync"))),
     };
     leaf.unwrap_or_else(|| ending.to_string())
 }
@@ -174,7 +213,7 @@ fn failure(history: &History, node: &Node, ending: &Ending) -> String {
 fn progress(history: &History, node: &Node) -> Progress {
     match node {
         Node::Mode(mode) => mode_progress(history, mode),
-        Node::Hooks { .. } => Progress::Done,
+        Node::Hooks { phase } => hooks::phase(history, *phase, None, |_| true),
         Node::Sync { step } => {
             let started = history.step(step);
             held_progress(started, step, "Sync", StepKind::Sync, || sync(history, step, &history.plan.render.reference))
@@ -277,12 +316,17 @@ fn orphans(history: &History, action: &ActionPlan) -> Vec<Decision> {
     if started.ending().is_none() {
         return Vec::new();
     }
-    let inside = format!("{}/", action.step);
     history
-        .steps()
-        .filter(|(id, step)| id.as_str().starts_with(&inside) && step.ending().is_none())
+        .steps_inside(&action.step)
+        .filter(|(id, step)| step.ending().is_none() && !goes_on(history, id))
         .map(|(id, step)| Decision::Stop { step: id.clone(), attempt: step.attempt_number() })
         .collect()
+}
+
+/// Whether a step is of syncFailed, which goes on by itself.
+fn goes_on(history: &History, step: &StepId) -> bool {
+    let of_hook = |id: &StepId| history.plan.hook(id).is_some_and(|hook| hook.phase == HookPhase::SyncFailed);
+    of_hook(step) || step.parent().is_some_and(|parent| of_hook(&parent))
 }
 
 /// What the syncs need that the open calls of an attempt started.
@@ -300,59 +344,66 @@ fn nested_syncs(history: &History, action: &StepId, number: u32, attempt: &Attem
     .collect()
 }
 
-/// The steps of a sync, nested in `within`.
+/// The steps of a sync, nested in `within`: hooks come with the plan's own render alone.
 fn sync(history: &History, within: &StepId, render: &RenderRef) -> Progress {
+    let with_hooks = *render == history.plan.render.reference;
+    if with_hooks {
+        match hooks::phase(history, HookPhase::PreSync, Some(within), |_| true) {
+            Progress::Done => {}
+            other => return other,
+        }
+    }
     let step = within.child("apply");
-    let title = format!("Apply version {}", render.version);
-    Leaf {
+    let applied = Leaf {
         step: &step,
         parent: Some(within),
         kind: StepKind::Apply,
-        title: &title,
+        title: &format!("Apply version {}", render.version),
         retry: Retry::default(),
         work: Work::Apply(render.clone()),
+    };
+    match applied.progress(history) {
+        Progress::Done if with_hooks => after_apply(history, within),
+        Progress::Failed(ending) if with_hooks => failed_sync(history, within, ending),
+        other => other,
     }
-    .progress(history)
 }
 
-/// A step that holds no others.
-struct Leaf<'a> {
-    step: &'a StepId,
-    parent: Option<&'a StepId>,
-    kind: StepKind,
-    title: &'a str,
-    retry: Retry,
-    work: Work,
-}
-
-impl Leaf<'_> {
-    fn progress(self, history: &History) -> Progress {
-        let Some(started) = history.step(self.step) else { return self.start(1, None) };
-        let attempt = started.attempt_number();
-        let Some((at, ending)) = started.last().and_then(|last| last.finished.as_ref()) else {
-            return Progress::Going(vec![Decision::Run { step: self.step.clone(), attempt, work: self.work }]);
-        };
-        if ending.is_good() {
-            Progress::Done
-        } else if attempt < started.allowed {
-            self.start(attempt + 1, None)
-        } else if attempt < self.retry.attempts && ending.may_retry() {
-            let delay = Delay { after: *at, ms: self.retry.backoff_ms };
-            self.start(attempt + 1, Some(delay))
-        } else {
-            Progress::Failed(ending.clone())
+/// Health and the hooks of postSync, which change nothing of the result.
+fn after_apply(history: &History, within: &StepId) -> Progress {
+    let health = health(history, within);
+    let may_start = |hook: &Hook| hook.run_after == RunAfter::Applied || matches!(health, Progress::Done);
+    let hooks = hooks::phase(history, HookPhase::PostSync, Some(within), may_start);
+    match (health, hooks) {
+        (Progress::Going(mut decisions), Progress::Going(others)) => {
+            decisions.extend(others);
+            Progress::Going(decisions)
         }
+        (Progress::Failed(_), Progress::Going(others)) if !others.is_empty() => Progress::Going(others),
+        (Progress::Failed(ending), _) => failed_sync(history, within, ending),
+        (Progress::Done, Progress::Going(decisions)) | (Progress::Going(decisions), _) => Progress::Going(decisions),
+        (Progress::Done, Progress::Done | Progress::Failed(_)) => Progress::Done,
     }
+}
 
-    fn start(self, attempt: u32, delay: Option<Delay>) -> Progress {
-        Progress::Going(vec![Decision::Start {
-            step: self.step.clone(),
-            attempt,
-            parent: self.parent.cloned(),
-            kind: self.kind,
-            title: self.title.to_owned(),
-            hook: None,
-            delay,
-        }])
+fn health(history: &History, within: &StepId) -> Progress {
+    if history.plan.health.is_none() {
+        return Progress::Done;
     }
+    let step = within.child("health");
+    let leaf = Leaf {
+        step: &step,
+        parent: Some(within),
+        kind: StepKind::Health,
+        title: "Wait until all is healthy",
+        retry: Retry::default(),
+        work: Work::Health,
+    };
+    leaf.progress(history)
+}
+
+/// A sync that failed in its apply stage, once the hooks of syncFailed are started.
+fn failed_sync(history: &History, within: &StepId, ending: Ending) -> Progress {
+    let starts = hooks::begin_sync_failed(history, within);
+    if starts.is_empty() { Progress::Failed(ending) } else { Progress::Going(starts) }
 }

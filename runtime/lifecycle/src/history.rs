@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::call::{Answer, Call, CallError};
 use crate::ending::{ChangeState, Ending};
-use crate::hook::HookRef;
+use crate::hook::{Hook, HookPhase, HookRef};
 use crate::ids::{ChangeKey, StepId};
 use crate::plan::{Component, LeftJob, OnFailure, Plan, Render, RenderRef, Stopped};
 use crate::record::{Event, PreImage, Record, StepKind, Verb};
@@ -32,6 +32,8 @@ pub struct History {
     pub finished: Option<Finished>,
     steps: BTreeMap<StepId, StepHistory>,
     order: Vec<StepId>,
+    /// Where each hook that was started has its step: it runs once, whichever sync came to it first.
+    hooks: BTreeMap<(HookPhase, String), StepId>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,6 +121,7 @@ impl History {
                 finished: None,
                 steps: BTreeMap::new(),
                 order: Vec::new(),
+                hooks: BTreeMap::new(),
             }),
             _ => Err(broken(record, "a change starts with its plan")),
         }
@@ -290,7 +293,7 @@ impl History {
                 self.cancel = false;
                 for (id, step) in &mut self.steps {
                     // A failure that the plan goes on after is not what a person wants another try of.
-                    if self.plan.action(id).is_some_and(|action| action.on_failure == OnFailure::Continue) {
+                    if goes_on_after(&self.plan, id) || step.kind == StepKind::Cleanup {
                         continue;
                     }
                     let Some(last) = step.attempts.last_mut() else { continue };
@@ -310,6 +313,9 @@ impl History {
     fn start(&mut self, id: &StepId, kind: StepKind, parent: Option<&StepId>, title: &str) -> &mut StepHistory {
         if !self.steps.contains_key(id) {
             self.order.push(id.clone());
+            if let Some(hook) = self.plan.hook(id) {
+                self.hooks.insert((hook.phase, hook.name.clone()), id.clone());
+            }
         }
         self.steps.entry(id.clone()).or_insert_with(|| StepHistory {
             kind,
@@ -336,6 +342,19 @@ impl History {
     /// Steps in the order in which they first started.
     pub fn steps(&self) -> impl Iterator<Item = (&StepId, &StepHistory)> {
         self.order.iter().map(|id| (id, &self.steps[id]))
+    }
+
+    /// Steps below that one, in the order of their names.
+    pub fn steps_inside(&self, id: &StepId) -> impl Iterator<Item = (&StepId, &StepHistory)> {
+        let inside = format!("{id}/");
+        let first = StepId::root(&inside);
+        self.steps.range(first..).take_while(move |(id, _)| id.as_str().starts_with(&inside))
+    }
+
+    /// The step of a hook that was started.
+    #[must_use]
+    pub fn hook_step(&self, hook: &Hook) -> Option<&StepId> {
+        self.hooks.get(&(hook.phase, hook.name.clone()))
     }
 
     #[must_use]
@@ -372,6 +391,14 @@ impl History {
             .components
             .iter()
             .filter(move |c| self.stopped.get(&c.name).is_some_and(|stopped| stopped.since == me))
+    }
+}
+
+/// Whether the plan goes on after a failure of that step.
+fn goes_on_after(plan: &Plan, step: &StepId) -> bool {
+    match plan.hook(step) {
+        Some(hook) => hook.phase == HookPhase::SyncFailed || hook.on_failure == OnFailure::Continue,
+        None => plan.action(step).is_some_and(|action| action.on_failure == OnFailure::Continue),
     }
 }
 

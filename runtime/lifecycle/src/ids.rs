@@ -109,6 +109,18 @@ impl StepId {
         Self(format!("{}/{attempt}.{ordinal}", self.0))
     }
 
+    /// The step around it by its name; none for a root.
+    #[must_use]
+    pub fn parent(&self) -> Option<Self> {
+        self.0.rsplit_once('/').map(|(parent, _)| Self(parent.to_owned()))
+    }
+
+    /// Of the step of a hook, what its phase is in; none where that is a root.
+    #[must_use]
+    pub fn within_phase(&self) -> Option<Self> {
+        self.parent()?.parent()
+    }
+
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

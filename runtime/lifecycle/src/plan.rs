@@ -58,6 +58,9 @@ pub struct Plan {
     /// Hooks of the phases of a later `delete` or `test`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub later_hooks: Vec<LaterHook>,
+    /// When what was applied counts as healthy; none where that is once it is applied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<Health>,
     pub permissions: Permissions,
     pub limits: Limits,
     /// `spec.values` of the release.
@@ -220,6 +223,27 @@ pub enum OnFailure {
     Fail,
     /// The change fails and is taken back.
     Undo,
+}
+
+/// `spec.healthAssessment` of a release.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Health {
+    /// None: as long as it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ready_when: Vec<ReadyWhen>,
+}
+
+/// When objects of a kind are ready: CEL that sees the `object`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReadyWhen {
+    pub kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_version: Option<String>,
+    pub expr: String,
 }
 
 /// New attempts after a failure.

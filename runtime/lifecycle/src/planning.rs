@@ -197,6 +197,7 @@ fn assemble(
         left_job: live.and_then(|view| view.left_job.clone()),
         phases: phases::of(kind, input.driver, modules),
         hooks: Vec::new(),
+        health: None,
         on_delete: phases::of(ChangeKind::Delete, input.driver, modules),
         on_test: Vec::new(),
         later_hooks: Vec::new(),

@@ -168,6 +168,9 @@ fn shown(decision: &Decision) -> String {
                 Work::Action => "act".to_owned(),
                 Work::Apply(render) => format!("apply {}", render.version),
                 Work::Remove => "remove".to_owned(),
+                Work::Hook => "hook".to_owned(),
+                Work::Cleanup => "clean up".to_owned(),
+                Work::Health => "health".to_owned(),
             };
             format!("run {step} {attempt}: {work}")
         }
