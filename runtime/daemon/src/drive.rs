@@ -16,11 +16,11 @@ use pintle_journal::journal::{JournalError, Receipt};
 use pintle_lifecycle::decide::{Decision, Work, decide};
 use pintle_lifecycle::ending::{ChangeState, Ending};
 use pintle_lifecycle::ids::StepId;
-use pintle_lifecycle::record::Event;
+use pintle_lifecycle::record::{Event, StepKind};
 use pintle_platform::Platform;
 use pintle_sandbox::{Action, Budget, End, Intents, Rest, Sandbox};
 
-use crate::sync;
+use crate::{health, hook, sync};
 
 /// What drives changes: one for a process, shared by all its changes.
 #[derive(Clone)]
@@ -182,6 +182,10 @@ impl Drive<'_> {
                     self.record(Event::StepFinished { step, attempt, ending })?;
                     again = true;
                 }
+                Decision::EndHooks => {
+                    self.record(Event::HooksEnded)?;
+                    again = true;
+                }
                 Decision::Close { state, message } => {
                     tracing::info!(change = %self.log.look(|h| h.key.clone()), %state, message, "change ended");
                     self.record(Event::ChangeFinished { state, message })?;
@@ -234,6 +238,21 @@ impl Drive<'_> {
                     (name, end)
                 })
             }
+            // What is created is known by its name before it is in the journal: the start names it.
+            Work::Hook => {
+                self.durable().await?;
+                let hook = self.hook(&step, attempt);
+                self.start(async move { (name, hook.run().await) })
+            }
+            Work::Cleanup => {
+                self.durable().await?;
+                let hook = self.hook(&step, attempt);
+                self.start(async move { (name, hook.clean_up().await) })
+            }
+            Work::Health => self.start(async move {
+                let end = health::wait(&log, &*driver.platform, &step, attempt).await;
+                (name, end)
+            }),
             Work::Remove => {
                 self.durable().await?;
                 self.start(async move {
@@ -244,6 +263,10 @@ impl Drive<'_> {
         };
         self.running.insert(place, running);
         Ok(())
+    }
+
+    fn hook(&self, step: &StepId, attempt: u32) -> hook::Running {
+        hook::Running::of(Arc::clone(&self.log), Arc::clone(&self.driver.platform), step, attempt)
     }
 
     fn start(&self, work: impl Future<Output = (Place, WorkEnd)> + Send + 'static) -> AbortHandle {
@@ -262,6 +285,8 @@ impl Drive<'_> {
         self.resting.remove(&place);
         if let Some(action) = self.driver.action(Arc::clone(&self.log), step, attempt) {
             action.cancel().await?;
+        } else if self.log.look(|history| history.step(step).is_some_and(|step| step.kind == StepKind::Hook)) {
+            self.hook(step, attempt).cancel().await?;
         }
         self.record(Event::StepFinished { step: step.clone(), attempt, ending: Ending::Cancelled })
     }

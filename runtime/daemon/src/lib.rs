@@ -9,6 +9,8 @@ pub mod cli;
 pub mod drive;
 pub mod embedded;
 pub mod error;
+mod health;
+mod hook;
 mod input_file;
 mod looking;
 pub mod lookup;

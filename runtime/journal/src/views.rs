@@ -35,7 +35,7 @@ impl ChangeFold {
 
     /// Whether nothing more happens by itself.
     pub(crate) fn is_open(&self) -> bool {
-        !self.view.state.is_final()
+        self.view.is_open()
     }
 }
 
@@ -168,8 +168,7 @@ impl<P: Clone> Views<P> {
     /// Newest first.
     pub(crate) fn changes(&self, query: &ChangeQuery) -> Vec<ChangeView> {
         let wanted = |view: &&ChangeView| {
-            query.release.as_ref().is_none_or(|release| view.key.release == *release)
-                && !(query.open && view.state.is_final())
+            query.release.as_ref().is_none_or(|release| view.key.release == *release) && (view.is_open() || !query.open)
         };
         let limit = if query.limit == 0 { usize::MAX } else { query.limit };
         self.order.iter().rev().filter_map(|key| self.change(key)).filter(wanted).take(limit).cloned().collect()
@@ -177,7 +176,7 @@ impl<P: Clone> Views<P> {
 
     /// In the order in which they were opened.
     pub(crate) fn open_changes(&self) -> Vec<ChangeKey> {
-        let is_open = |key: &&ChangeKey| self.change(key).is_some_and(|view| !view.state.is_final());
+        let is_open = |key: &&ChangeKey| self.change(key).is_some_and(ChangeView::is_open);
         self.order.iter().filter(is_open).cloned().collect()
     }
 

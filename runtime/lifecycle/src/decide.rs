@@ -40,6 +40,8 @@ pub enum Decision {
     Finish { step: StepId, attempt: u32, ending: Ending },
     /// Record the end of the change.
     Close { state: ChangeState, message: String },
+    /// Record that the hooks have ended that went on after the end of the change.
+    EndHooks,
 }
 
 /// Work of a step that holds no others.
@@ -86,9 +88,17 @@ pub fn decide(history: &History) -> Vec<Decision> {
     }
     let mut decisions =
         if history.finished.is_some() || history.stuck.is_some() { Vec::new() } else { forward(history) };
-    for decision in hooks::going_on(history) {
-        if !decisions.contains(&decision) {
-            decisions.push(decision);
+    if history.hooks_ended {
+        return decisions;
+    }
+    match hooks::going_on(history) {
+        Some(others) if others.is_empty() && history.finished.is_some() => decisions.push(Decision::EndHooks),
+        others => {
+            for decision in others.unwrap_or_default() {
+                if !decisions.contains(&decision) {
+                    decisions.push(decision);
+                }
+            }
         }
     }
     decisions

@@ -5,7 +5,7 @@
 //! no problems does a document count.
 
 mod content;
-pub(crate) mod duration;
+pub mod duration;
 mod image;
 mod not_yet;
 mod yaml;

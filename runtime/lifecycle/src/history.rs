@@ -30,6 +30,8 @@ pub struct History {
     /// Why a person is needed, and where.
     pub stuck: Option<(StepId, String)>,
     pub finished: Option<Finished>,
+    /// Whether the hooks of syncFailed have ended for which the change did not wait.
+    pub hooks_ended: bool,
     steps: BTreeMap<StepId, StepHistory>,
     order: Vec<StepId>,
     /// Where each hook that was started has its step: it runs once, whichever sync came to it first.
@@ -119,6 +121,7 @@ impl History {
                 cancel: false,
                 stuck: None,
                 finished: None,
+                hooks_ended: false,
                 steps: BTreeMap::new(),
                 order: Vec::new(),
                 hooks: BTreeMap::new(),
@@ -220,6 +223,7 @@ impl History {
             }
             Event::Asked { verb, .. } => self.ask(*verb),
             Event::ChangeStuck { step, question } => self.stuck = Some((step.clone(), question.clone())),
+            Event::HooksEnded => self.hooks_ended = true,
             Event::ChangeFinished { state, message } => {
                 self.finished = Some(Finished { state: *state, message: message.clone(), at: record.at });
             }

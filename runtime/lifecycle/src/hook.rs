@@ -178,6 +178,8 @@ pub struct HookStarted {
     pub resource: String,
     /// `sha256:…`.
     pub render: String,
+    /// That brought the render in.
+    pub generation: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follow_up: Option<OnFailure>,
 }

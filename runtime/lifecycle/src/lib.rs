@@ -23,6 +23,7 @@ pub mod plan_view;
 pub mod planning;
 pub mod record;
 pub mod stamp;
+pub mod status;
 pub mod template;
 pub mod tree;
 pub mod view;

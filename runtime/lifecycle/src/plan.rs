@@ -392,6 +392,13 @@ impl fmt::Display for Workload {
     }
 }
 
+impl fmt::Display for OnFailure {
+    /// As in documents.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
 impl fmt::Display for ChangeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -112,6 +112,8 @@ pub enum Event {
         state: ChangeState,
         message: String,
     },
+    /// The hooks of syncFailed that went on after the end of the change have ended.
+    HooksEnded,
 }
 
 /// What kind of work a step is.

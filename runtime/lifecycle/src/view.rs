@@ -7,10 +7,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::{Answer, Call};
 use crate::ending::{ChangeState, Ending};
+use crate::hook::HookPhase;
 use crate::ids::{ChangeKey, ReleaseKey};
 use crate::plan::{ChangeKind, DriverRef, LeftJob, Plan, RenderRef, Stopped};
 use crate::record::{Event, Record, Verb};
 use crate::stamp::Stamp;
+use crate::status::Lifecycle;
 
 /// A change in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +33,9 @@ pub struct ChangeView {
     pub message: String,
     /// Records so far.
     pub records: u64,
+    /// Whether hooks of syncFailed run that the change did not wait for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hooks_run: bool,
     /// Fields that a newer Pintle wrote; kept when the view is rewritten.
     #[serde(flatten)]
     pub extra: serde_json::Map<String, serde_json::Value>,
@@ -65,6 +70,9 @@ pub struct ReleaseView {
     pub stopped: BTreeMap<String, Stopped>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_job: Option<LeftJob>,
+    /// The last run of each hook.
+    #[serde(default, skip_serializing_if = "Lifecycle::is_empty")]
+    pub lifecycle: Lifecycle,
     /// Whether a delete has removed it. The view stays as its history.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
@@ -89,6 +97,7 @@ impl ChangeView {
             finished: None,
             message: String::new(),
             records: 1,
+            hooks_run: false,
             extra: serde_json::Map::new(),
         })
     }
@@ -111,8 +120,18 @@ impl ChangeView {
                 self.message.clone_from(message);
                 self.finished = Some(record.at);
             }
+            Event::StepStarted { step, .. } => {
+                self.hooks_run |= HookPhase::of_step(step).is_some_and(|(phase, _)| phase == HookPhase::SyncFailed);
+            }
+            Event::HooksEnded => self.hooks_run = false,
             _ => {}
         }
+    }
+
+    /// Whether something is still to be done for it.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        !self.state.is_final() || self.hooks_run
     }
 }
 
@@ -146,12 +165,14 @@ impl ReleaseView {
             applied_by: kept.as_ref().and_then(|view| view.applied_by.clone()),
             stopped: kept.as_ref().map(|view| view.stopped.clone()).unwrap_or_default(),
             left_job: kept.as_ref().and_then(|view| view.left_job.clone()),
+            lifecycle: kept.as_ref().map(|view| view.lifecycle.clone()).unwrap_or_default(),
             deleted: false,
             extra: kept.map(|view| view.extra).unwrap_or_default(),
         }
     }
 
     fn take(&mut self, record: &Record) {
+        self.lifecycle.take(record);
         match &record.event {
             Event::StepFinished { ending: Ending::Succeeded { applied: Some(applied) }, .. } => {
                 let change = record.change.to_string();

@@ -55,6 +55,12 @@ pub trait Platform: Send + Sync + 'static {
     /// Deletes an ended Job with what it left. Without effect where there is none.
     async fn delete_job(&self, key: &str, target: &Target, id: &str) -> Result<(), PlatformError>;
 
+    /// The object of a workload as it is, with its `status`: `replicas` that exist and `readyReplicas` at least.
+    async fn observe(&self, target: &Target, workload: &Workload) -> Result<serde_json::Value, PlatformError> {
+        let _not_yet = (target, workload);
+        Err(PlatformError::Invalid("objects are not observed here yet".into()))
+    }
+
     /// Creates the workload of a hook, fenced where `hook` says so: it is there and does not run. One of this key is adopted,
     /// whatever became of it; another one of that name is `Conflict`.
     async fn create_hook(&self, key: &str, target: &Target, hook: &HookWorkload) -> Result<HookRef, PlatformError> {

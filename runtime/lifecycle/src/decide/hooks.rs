@@ -27,13 +27,14 @@ pub(super) fn phase(
     cleanup(history, all, at_end)
 }
 
-/// Hooks of syncFailed that were started go on beside everything else, also when the change has ended.
-pub(super) fn going_on(history: &History) -> Vec<Decision> {
+/// Hooks of syncFailed that were started go on beside everything else, also when the change has ended. None where none was started;
+/// empty where all have ended.
+pub(super) fn going_on(history: &History) -> Option<Vec<Decision>> {
     let mut all = Group::of(&history.plan.hooks, HookPhase::SyncFailed).flat_map(|group| group.hooks);
-    let Some(begun) = all.find_map(|hook| history.hook_step(hook)) else { return Vec::new() };
+    let begun = all.find_map(|hook| history.hook_step(hook))?;
     match phase(history, HookPhase::SyncFailed, begun.within_phase().as_ref(), |_| true) {
-        Progress::Going(decisions) => decisions,
-        Progress::Done | Progress::Failed(_) => Vec::new(),
+        Progress::Going(decisions) => Some(decisions),
+        Progress::Done | Progress::Failed(_) => Some(Vec::new()),
     }
 }
 
@@ -138,6 +139,7 @@ fn about(history: &History, hook: &Hook, attempt: u32) -> HookStarted {
         namespace,
         resource,
         render: format!("sha256:{}", history.plan.render.reference.digest),
+        generation: history.plan.generation,
         follow_up: hook.follow_up,
     }
 }

@@ -39,7 +39,8 @@ pub fn parse(text: &str) -> Result<u64, &'static str> {
 }
 
 /// Milliseconds as they would be written in a document.
-pub(crate) fn shown(ms: u64) -> String {
+#[must_use]
+pub fn shown(ms: u64) -> String {
     let mut rest = ms;
     let mut text = String::new();
     for (unit, size) in UNITS {

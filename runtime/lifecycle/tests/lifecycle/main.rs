@@ -11,6 +11,7 @@ mod planning;
 mod random;
 mod release;
 mod shop;
+mod status;
 mod steps;
 mod story;
 mod view;

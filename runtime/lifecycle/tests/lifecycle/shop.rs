@@ -7,6 +7,7 @@ use pintle_lifecycle::document::{DriverDocument, Manifest, Problems, ReleaseDocu
 use pintle_lifecycle::ending::ChangeState;
 use pintle_lifecycle::plan::Plan;
 use pintle_lifecycle::planning::{Folders, Module, PlanInput, Planned, plan};
+use pintle_lifecycle::status::Lifecycle;
 use pintle_lifecycle::view::ReleaseView;
 
 /// The shop of the example, as texts.
@@ -166,6 +167,7 @@ impl Shop {
             applied_by: None,
             stopped: BTreeMap::new(),
             left_job: None,
+            lifecycle: Lifecycle::default(),
             deleted: false,
             extra: serde_json::Map::new(),
         });

@@ -153,6 +153,7 @@ pub fn event(decision: &Decision) -> Option<Event> {
         Decision::Stop { step, attempt } => Event::StepFinished { step, attempt, ending: Ending::Cancelled },
         Decision::Finish { step, attempt, ending } => Event::StepFinished { step, attempt, ending },
         Decision::Close { state, message } => Event::ChangeFinished { state, message },
+        Decision::EndHooks => Event::HooksEnded,
         Decision::Run { .. } => return None,
     })
 }
@@ -176,6 +177,7 @@ fn shown(decision: &Decision) -> String {
         }
         Decision::Stop { step, attempt } => format!("stop {step} {attempt}"),
         Decision::Finish { step, attempt, ending } => format!("finish {step} {attempt} {ending}"),
+        Decision::EndHooks => "end hooks".to_owned(),
         Decision::Close { state, message } => format!("close {state} {message}").trim_end().to_owned(),
     }
 }

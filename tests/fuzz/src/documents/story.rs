@@ -39,5 +39,6 @@ fn event(decision: Decision) -> Event {
         Decision::Stop { step, attempt } => Event::StepFinished { step, attempt, ending: Ending::Cancelled },
         Decision::Finish { step, attempt, ending } => Event::StepFinished { step, attempt, ending },
         Decision::Close { state, message } => Event::ChangeFinished { state, message },
+        Decision::EndHooks => Event::HooksEnded,
     }
 }
