@@ -98,7 +98,7 @@ impl Gate<'_> {
         if rule.api_version.as_ref().is_some_and(|version| object["apiVersion"] != version.as_str()) {
             return Ok(true);
         }
-        let condition = Condition::compile_of_object(&rule.expr).map_err(|error| error.to_string())?;
+        let condition = Condition::compile_with(&rule.expr, &["object"]).map_err(|error| error.to_string())?;
         let holds = condition.holds(&json!({ "object": object }));
         *self.last = match &holds {
             Ok(_) => format!("{workload}: `{}` is false", rule.expr),

@@ -95,7 +95,11 @@ impl Condition {
         Self::compile_with(text, &VARIABLES)
     }
 
-    fn compile_with(text: &str, known: &[&str]) -> Result<Self, ConditionError> {
+    /// The same with these variables in place of those.
+    ///
+    /// # Errors
+    /// As [`Self::compile`].
+    pub fn compile_with(text: &str, known: &[&str]) -> Result<Self, ConditionError> {
         if text.trim().is_empty() {
             return Ok(Self { expression: None });
         }

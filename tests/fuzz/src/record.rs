@@ -4,7 +4,7 @@
 use pintle_lifecycle::decide::{Decision, decide, sync_progress};
 use pintle_lifecycle::history::History;
 use pintle_lifecycle::ids::StepId;
-use pintle_lifecycle::plan::Plan;
+use pintle_lifecycle::plan::{Node, Plan};
 use pintle_lifecycle::plan_view;
 use pintle_lifecycle::planning::plan_delete;
 use pintle_lifecycle::record::{Event, Record};
@@ -81,8 +81,8 @@ fn look_at_plan(plan: &Plan) {
     for difference in plan_view::differences(plan) {
         assert!(!difference.object.to_string().is_empty());
     }
-    for node in plan.phases.iter().flat_map(|phase| &phase.nodes) {
-        assert!(plan.phase_of(node.step()).is_some());
+    for step in plan.phases.iter().flat_map(|phase| &phase.nodes).filter_map(Node::step) {
+        assert!(plan.phase_of(step).is_some());
     }
     assert!(plan.modules().is_sorted());
 }

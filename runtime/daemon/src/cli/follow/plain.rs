@@ -97,6 +97,9 @@ impl Plain {
             Event::ChangeOpened { .. }
             | Event::CallIntent { .. }
             | Event::StepLog { .. }
+            | Event::HookCreated { .. }
+            | Event::HookJudged { .. }
+            | Event::HooksEnded
             | Event::ChangeStuck { .. } => {}
         }
     }
