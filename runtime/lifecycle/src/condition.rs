@@ -95,7 +95,11 @@ impl Condition {
         Self::compile_with(text, &VARIABLES)
     }
 
-    fn compile_with(text: &str, known: &[&str]) -> Result<Self, ConditionError> {
+    /// Reads a condition over other variables than those of a change, such as `object` of what says when an object is ready.
+    ///
+    /// # Errors
+    /// As [`Self::compile`].
+    pub fn compile_with(text: &str, known: &[&str]) -> Result<Self, ConditionError> {
         if text.trim().is_empty() {
             return Ok(Self { expression: None });
         }

@@ -4,6 +4,7 @@ mod decide;
 mod driver;
 mod edit;
 mod example;
+mod hooks;
 mod hostile;
 mod manifest;
 mod planning;
