@@ -95,7 +95,7 @@ impl Condition {
         Self::compile_with(text, &VARIABLES)
     }
 
-    /// The same with these variables in place of those.
+    /// Reads a condition over other variables than those of a change, such as `object` of what says when an object is ready.
     ///
     /// # Errors
     /// As [`Self::compile`].

@@ -1,4 +1,4 @@
-//! What people write, read into values: `driver.yml`, `release.yml` and manifests.
+//! What people write, read into values: `driver.yml`, `release.yml`, files of hooks and manifests.
 //!
 //! Reading never stops at the first problem. Each reader takes a [`Problems`] that it adds to, and gives the document as far as it
 //! could be read, so that planning can look at the rest and a person sees everything that is wrong at once. Only where there are
@@ -11,17 +11,21 @@ mod not_yet;
 mod yaml;
 
 pub mod driver;
+pub mod lifecycle;
 pub mod manifest;
 pub mod problem;
 pub mod reader;
 pub mod release;
+pub mod template;
 
 pub use content::{Content, ManifestsContent};
 pub use driver::DriverDocument;
 pub use image::image_at;
+pub use lifecycle::{HookSpec, LifecycleDocument, WorkSpec};
 pub use manifest::Manifest;
 pub use problem::{Place, Placed, Problem, Problems};
 pub use release::ReleaseDocument;
+pub use template::Template;
 
 /// The version of all documents that this Pintle reads.
 pub const API_VERSION: &str = "pintle.dev/v1alpha1";

@@ -68,7 +68,7 @@ impl Documents {
 
 /// Where the driver of a release is whose document has problems; they were told already.
 fn driver_path(file: &str, text: &str) -> Option<Placed<String>> {
-    let source = Source::open(file, text, Templates::VersionInImages);
+    let source = Source::open(file, text, Templates::Release);
     let cursor = source.only()?;
     let json = cursor.to_json();
     let path = json.pointer("/spec/driver/path")?.as_str()?.to_owned();

@@ -7,14 +7,16 @@ mod permissions;
 use serde::Serialize;
 
 pub use action::{ActionSpec, HookName, Location, ModeName};
-pub use component::ComponentSpec;
+pub(super) use action::{read_location, read_on_failure};
+pub use component::{ComponentSpec, check_workloads};
 
 use super::API_VERSION;
 use super::content::{self, Content};
-use super::not_yet;
+use super::lifecycle::{self, HookSpec};
 use super::problem::{Place, Placed, Problems};
 use super::reader::{Cursor, Fields, Source, Templates, shortened};
 use crate::grant::Permissions;
+use crate::hook::HookSource;
 
 /// A driver as its author wrote it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -42,14 +44,20 @@ pub struct DriverSpec {
     pub content: Option<Content>,
     pub actions: Vec<ActionSpec>,
     pub permissions: Permissions,
+    /// Hooks that every release of the driver gets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lifecycle: Vec<HookSpec>,
 }
 
 impl DriverDocument {
     /// Reads the text of `file`. What could be read is returned even where there are problems; none where that is nothing.
     pub fn read(file: &str, text: &str, problems: &mut Problems) -> Option<Self> {
-        let source = Source::open(file, text, Templates::Refused);
+        let source = Source::open(file, text, Templates::Driver);
         let document = source.only().and_then(|cursor| read_document(&cursor));
         source.close(problems);
+        if let Some(document) = &document {
+            lifecycle::check_names(&document.spec.lifecycle, problems);
+        }
         document
     }
 
@@ -58,10 +66,15 @@ impl DriverDocument {
         self.spec.actions.iter().filter(move |action| action.hook == hook && action.mode == Some(mode))
     }
 
+    /// Where the actions are, those of its hooks last.
+    pub fn locations(&self) -> impl Iterator<Item = &Placed<Location>> {
+        self.spec.actions.iter().map(|action| &action.location).chain(lifecycle::locations(&self.spec.lifecycle))
+    }
+
     /// Files of the modules that actions are in, each once.
     #[must_use]
     pub fn modules(&self) -> Vec<&str> {
-        let mut files: Vec<&str> = self.spec.actions.iter().map(|action| action.location.file.as_str()).collect();
+        let mut files: Vec<&str> = self.locations().map(|location| location.file.as_str()).collect();
         files.sort_unstable();
         files.dedup();
         files
@@ -118,8 +131,14 @@ fn read_spec(cursor: &Cursor<'_>) -> Option<DriverSpec> {
         let actions = fields.optional("actions").map(|list| action::read(&list)).unwrap_or_default();
         let permissions = fields.optional("permissions");
         let permissions = permissions.and_then(|value| permissions::read(&value, &components.declared));
-        not_yet::lifecycle(fields);
-        DriverSpec { components: components.whole, content, actions, permissions: permissions.unwrap_or_default() }
+        let hooks = fields.optional("lifecycle").map(|value| lifecycle::phases(&value, HookSource::Driver));
+        DriverSpec {
+            components: components.whole,
+            content,
+            actions,
+            permissions: permissions.unwrap_or_default(),
+            lifecycle: hooks.unwrap_or_default(),
+        }
     })
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::API_VERSION;
 use super::problem::{Place, Problems};
 use super::reader::{Cursor, Fields, Source, Templates, shortened};
+use super::template::{self, Template};
 use crate::plan::Workload;
 
 pub use process::{Probe, ProcessSpec, Ready};
@@ -15,12 +16,23 @@ pub use process::{Probe, ProcessSpec, Ready};
 /// An object as it was written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Manifest {
-    /// Kind and name.
+    /// Kind and name, which may be a template.
     pub workload: Workload,
     pub object: serde_json::Value,
-    /// What runs, where the object is a process.
+    /// What runs, where the object is a process. Its texts may be templates.
     pub process: Option<ProcessSpec>,
     pub place: Place,
+    /// All templates in `object`.
+    pub templates: Vec<Template>,
+}
+
+/// Whose metadata it is that has no name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    /// The workload of a hook: its name is made for it.
+    Hook,
+    /// The Pods of a Job.
+    Pod,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -35,13 +47,25 @@ const KINDS: [(&str, Kind); 3] = [("Process", Kind::Process), ("ConfigMap", Kind
 impl Manifest {
     /// Reads the manifests of a file, in order.
     pub fn read(file: &str, text: &str, problems: &mut Problems) -> Vec<Self> {
-        let source = Source::open(file, text, Templates::Refused);
+        let source = Source::open(file, text, Templates::Manifests);
         let manifests = source.documents().filter_map(|cursor| read_manifest(&cursor)).collect();
         source.close(problems);
         manifests
     }
 
-    /// Refuses objects that share kind and name.
+    /// The manifest with the texts that its templates gave, in their order. What a template gave is looked at as if it had been
+    /// written so: a problem has the place of the template. None where that leaves no manifest, which then has a problem.
+    pub fn rendered(&self, texts: &[String], problems: &mut Problems) -> Option<Self> {
+        let mut object = self.object.clone();
+        template::put(&mut object, &self.templates, texts);
+        let source = Source::rendered(&self.place, &object, &self.templates);
+        let manifest = source.only().and_then(|cursor| read_manifest(&cursor));
+        source.close(problems);
+        // A text that has braces in it by now is no template.
+        manifest.map(|manifest| Self { templates: Vec::new(), ..manifest })
+    }
+
+    /// Refuses objects that share kind and name: to be asked once names are rendered.
     pub fn check_unique(manifests: &[Self], problems: &mut Problems) {
         let mut first: BTreeMap<&Workload, &Place> = BTreeMap::new();
         for manifest in manifests {
@@ -85,7 +109,42 @@ fn read_manifest(cursor: &Cursor<'_>) -> Option<Manifest> {
         object: cursor.to_json(),
         process,
         place: cursor.place(),
+        templates: cursor.templates(),
     })
+}
+
+/// The objects of a hook: what is no process, each with kind and name of its own.
+pub(super) fn read_objects(items: &[Cursor<'_>]) {
+    let mut first: BTreeMap<Workload, u32> = BTreeMap::new();
+    for item in items {
+        let Some(object) = read_manifest(item) else { continue };
+        let line = object.place.line;
+        if object.process.is_some() {
+            item.problem("a hook makes no Process", "put it into the manifests, or run a Job");
+        } else if let Some(other) = first.insert(object.workload.clone(), line) {
+            let message = format!("{} is here twice; the first is on line {other}", object.workload);
+            item.problem(message, "give each object of a kind a name of its own");
+        }
+    }
+}
+
+/// Metadata that names nothing.
+pub(super) fn read_free_metadata(cursor: &Cursor<'_>, of: Of) {
+    cursor.fields(|fields| {
+        if of == Of::Hook {
+            fields.optional("namespace").map(|namespace| namespace.label());
+            fields.refuse(&["name", "generateName"], |_| {
+                ("the name of a hook's workload is made for it".to_owned(), "remove it".to_owned())
+            });
+        }
+        read_free_texts(fields);
+    });
+}
+
+fn read_free_texts(fields: &Fields<'_>) {
+    for name in ["labels", "annotations"] {
+        fields.optional(name).map(|map| map.text_map());
+    }
 }
 
 fn read_header(fields: &Fields<'_>, kind: Kind) -> Option<()> {
@@ -99,9 +158,7 @@ fn read_header(fields: &Fields<'_>, kind: Kind) -> Option<()> {
 
 fn read_metadata(cursor: &Cursor<'_>) -> Option<String> {
     cursor.fields(|fields| {
-        for name in ["labels", "annotations"] {
-            fields.optional(name).map(|map| map.text_map());
-        }
+        read_free_texts(fields);
         fields.optional("namespace").map(|namespace| namespace.label());
         fields.required("name").and_then(|name| name.label())
     })?

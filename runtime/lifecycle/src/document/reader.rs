@@ -1,6 +1,7 @@
 //! Reading a document's tree field by field, with every problem kept and none fatal. The fields that a reader asks for are the
 //! ones that are known, so what is refused as unknown never differs from what is read.
 
+mod condition;
 mod scalar;
 mod template;
 mod word;
@@ -10,25 +11,37 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::problem::{Place, Placed, Problem, Problems};
+use super::template::Template;
 use super::yaml::{self, At, Entry, Node, Value};
 pub use word::is_version;
 pub(crate) use word::joined;
 pub(crate) use word::{nearest, shortened};
 
-/// An opened document file.
+/// An opened document file, or a part of one after its templates were rendered.
 #[derive(Debug)]
 pub struct Source {
     file: Arc<str>,
+    /// As it was opened; empty for what was rendered.
+    text: String,
+    /// Path of the documents; empty for whole files.
+    base: String,
     documents: Vec<Node>,
+    templates: Templates,
     problems: RefCell<Problems>,
 }
 
-/// Where a document may hold `{{`.
+/// Where a document may hold `{{`, by what kind of document it is. Keys of maps never do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Templates {
     Refused,
-    /// The application's version in `spec.components.NAME.image`, as fixed by design.
-    VersionInImages,
+    /// In what hooks run; besides, the application's version in `spec.components.NAME.image`, as fixed by design.
+    Release,
+    /// In what hooks run, and in names of workloads.
+    Driver,
+    /// In what hooks run.
+    Lifecycle,
+    /// In all strings.
+    Manifests,
 }
 
 /// A place in the tree.
@@ -45,6 +58,8 @@ pub struct Fields<'a> {
     cursor: Cursor<'a>,
     entries: &'a [Entry],
     known: RefCell<Vec<&'static str>>,
+    /// What was refused by name already.
+    told: RefCell<Vec<&'a str>>,
 }
 
 impl Source {
@@ -59,16 +74,34 @@ impl Source {
             problems.push(place.problem(fault.message, fault.cure));
             Vec::new()
         });
-        let source = Self { file, documents, problems: RefCell::new(problems) };
+        let problems = RefCell::new(problems);
+        let source = Self { file, text: text.to_owned(), base: String::new(), documents, templates, problems };
         for document in source.documents() {
-            document.refuse_templates(templates);
+            document.refuse_templates();
         }
         source
     }
 
+    /// A part of a document after its templates were rendered. What was a template has the place of that; all else, which was
+    /// looked at before, that of the part.
+    #[must_use]
+    pub(super) fn rendered(place: &Place, value: &serde_json::Value, templates: &[Template]) -> Self {
+        let at = |place: &Place| At { line: place.line, column: place.column };
+        let places: BTreeMap<&str, At> =
+            templates.iter().map(|template| (template.pointer.as_str(), at(&template.text.place))).collect();
+        Self {
+            file: Arc::clone(&place.file),
+            text: String::new(),
+            base: place.path.clone(),
+            documents: vec![Node::of_json(value, at(place), &places, &mut String::new())],
+            templates: Templates::Refused,
+            problems: RefCell::default(),
+        }
+    }
+
     /// The documents of the file that hold something.
     pub fn documents(&self) -> impl Iterator<Item = Cursor<'_>> {
-        let cursors = self.documents.iter().map(|node| Cursor { source: self, node, path: String::new() });
+        let cursors = self.documents.iter().map(|node| Cursor { source: self, node, path: self.base.clone() });
         cursors.filter(|cursor| cursor.node.value != Value::Null)
     }
 
@@ -220,7 +253,8 @@ impl<'a> Cursor<'a> {
             return None;
         };
         self.refuse_repeated(entries);
-        let fields = Fields { cursor: self.clone(), entries, known: RefCell::default() };
+        let (known, told) = (RefCell::default(), RefCell::default());
+        let fields = Fields { cursor: self.clone(), entries, known, told };
         let value = read(&fields);
         fields.refuse_unknown();
         Some(value)
@@ -267,6 +301,16 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Refuses fields that mean something elsewhere, each by name with what `words` say of it: message and cure.
+    pub fn refuse(&self, names: &[&str], words: impl Fn(&str) -> (String, String)) {
+        for entry in self.entries.iter().filter(|entry| names.contains(&entry.key.as_str())) {
+            let (message, cure) = words(&entry.key);
+            let place = self.cursor.place_at(entry.at, joined(&self.cursor.path, &entry.key));
+            self.cursor.source.push(place.problem(message, cure));
+            self.told.borrow_mut().push(&entry.key);
+        }
+    }
+
     /// The map itself.
     #[must_use]
     pub fn cursor(&self) -> &Cursor<'a> {
@@ -274,8 +318,9 @@ impl<'a> Fields<'a> {
     }
 
     fn refuse_unknown(self) {
-        let known = self.known.into_inner();
-        for entry in self.entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
+        let (known, told) = (self.known.into_inner(), self.told.into_inner());
+        let is_known = |key: &str| known.contains(&key) || told.contains(&key);
+        for entry in self.entries.iter().filter(|entry| !is_known(&entry.key)) {
             let cure = match nearest(&entry.key, &known) {
                 Some(name) => format!("did you mean `{name}`?"),
                 None => format!("known here: {}", known.join(", ")),

@@ -1,5 +1,7 @@
 //! `release.yml`: one installation of a driver, or of plain content, for one tenant.
 
+mod settings;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -8,9 +10,12 @@ use serde::Serialize;
 use super::API_VERSION;
 use super::content::Content;
 use super::driver::header;
+use super::lifecycle::{self, HookSpec};
 use super::not_yet;
 use super::problem::{Place, Placed, Problems};
 use super::reader::{Cursor, Fields, Source, Templates, nearest, shortened};
+
+pub use settings::{DeletionPolicy, HealthAssessment, HookSettings, HookSkip, ReadyWhen, Retention};
 
 /// A release as a deployer wrote it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -20,6 +25,12 @@ pub struct ReleaseDocument {
     pub kind: &'static str,
     pub metadata: ReleaseMetadata,
     pub spec: ReleaseSpec,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lifecycle: Vec<HookSpec>,
+    /// The file that holds the hooks instead, relative to the folder of the document: a
+    /// [`LifecycleDocument`](super::LifecycleDocument).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lifecycle_path: Option<Placed<String>>,
     /// The file as a whole.
     #[serde(skip)]
     pub place: Place,
@@ -36,6 +47,7 @@ pub struct ReleaseMetadata {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ReleaseSpec {
     /// None: the caller's.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,6 +63,12 @@ pub struct ReleaseSpec {
     pub values: serde_json::Value,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub components: BTreeMap<String, Placed<Override>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub health_assessment: Option<HealthAssessment>,
+    pub hooks: HookSettings,
+    pub deletion_policy: DeletionPolicy,
+    /// Whether nothing of the release is applied and no hook of it starts.
+    pub hold: bool,
 }
 
 /// Which driver, and where it is.
@@ -80,9 +98,12 @@ impl ReleaseDocument {
     /// Reads the text of `file`, YAML or JSON. What could be read is returned even where there are problems; none where that is
     /// nothing.
     pub fn read(file: &str, text: &str, problems: &mut Problems) -> Option<Self> {
-        let source = Source::open(file, text, Templates::VersionInImages);
+        let source = Source::open(file, text, Templates::Release);
         let document = source.only().and_then(|cursor| read_document(&cursor));
         source.close(problems);
+        if let Some(document) = &document {
+            lifecycle::check_hooks(&document.lifecycle, document.spec.driver.is_some(), problems);
+        }
         document
     }
 
@@ -91,7 +112,7 @@ impl ReleaseDocument {
     #[must_use]
     pub fn stored(&self, folder: &Path) -> serde_json::Value {
         let mut raw = self.raw.clone();
-        for pointer in ["/spec/driver/path", "/spec/content/manifests/path"] {
+        for pointer in ["/spec/driver/path", "/spec/content/manifests/path", "/lifecycle/path"] {
             if let Some(serde_json::Value::String(path)) = raw.pointer_mut(pointer) {
                 *path = folder.join(&*path).to_string_lossy().into_owned();
             }
@@ -111,19 +132,22 @@ pub fn at_version(stored: &serde_json::Value, version: &str) -> String {
 }
 
 fn read_document(cursor: &Cursor<'_>) -> Option<ReleaseDocument> {
-    let (header, metadata, spec) = cursor.fields(|fields| {
+    let (header, metadata, spec, hooks) = cursor.fields(|fields| {
         let header = header(fields, "Release");
         let metadata = fields.required("metadata").and_then(|cursor| read_metadata(&cursor));
         let spec = fields.required("spec").and_then(|cursor| read_spec(&cursor));
-        not_yet::lifecycle(fields);
-        (header, metadata, spec)
+        let hooks = fields.optional("lifecycle").map(|value| lifecycle::of_release(&value));
+        (header, metadata, spec, hooks.unwrap_or_default())
     })?;
     header.then_some(())?;
+    let (lifecycle, lifecycle_path) = hooks;
     Some(ReleaseDocument {
         api_version: API_VERSION,
         kind: "Release",
         metadata: metadata?,
         spec: spec?,
+        lifecycle,
+        lifecycle_path,
         place: cursor.place(),
         raw: cursor.to_json(),
     })
@@ -149,15 +173,10 @@ fn read_spec(cursor: &Cursor<'_>) -> Option<ReleaseSpec> {
         let version = fields.required("version").and_then(|value| Some(value.placed(value.version()?)));
         let values = fields.optional("values").map(|value| read_values(&value));
         let components = fields.optional("components").map(|value| read_components(&value)).unwrap_or_default();
-        fields.later("healthAssessment", "the assessment of health is");
-        fields.later("hooks", "settings of hooks are");
-        if let Some(policy) = fields.optional("deletionPolicy") {
-            policy.fields(|fields| {
-                not_yet::switch(fields, "keepWorkloads", false);
-                not_yet::switch(fields, "blockOnClusterUnreachable", true);
-            });
-        }
-        not_yet::switch(fields, "hold", false);
+        let health = fields.optional("healthAssessment").and_then(|value| settings::read_health(&value));
+        let hooks = fields.optional("hooks").and_then(|value| settings::read_hooks(&value));
+        let deletion = fields.optional("deletionPolicy").and_then(|value| settings::read_deletion(&value));
+        let hold = fields.optional("hold").and_then(|value| value.boolean());
         Some(ReleaseSpec {
             tenant,
             cluster: cluster?,
@@ -166,6 +185,10 @@ fn read_spec(cursor: &Cursor<'_>) -> Option<ReleaseSpec> {
             content,
             values: values.unwrap_or_else(|| serde_json::Value::Object(serde_json::Map::new())),
             components,
+            health_assessment: health,
+            hooks: hooks.unwrap_or_default(),
+            deletion_policy: deletion.unwrap_or_default(),
+            hold: hold.unwrap_or_default(),
         })
     })?
 }

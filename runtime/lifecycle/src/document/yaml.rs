@@ -1,6 +1,8 @@
 //! YAML text as a tree with positions, built from the parser's events, so that hostile text is refused at the first event too
 //! many: no alias is expanded, depth and size are bounded, and nothing recurses over unbounded input.
 
+mod json;
+
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Tag};
 
 /// Bytes of the largest document that is read.
@@ -255,21 +257,6 @@ fn fault(at: At, message: impl Into<String>, cure: &'static str) -> Fault {
 
 fn bad_tag(tag: &Tag, at: At) -> Fault {
     fault(at, format!("the tag `{tag}` is not known"), "remove it")
-}
-
-impl Node {
-    /// The node as JSON. Of a key that repeats the last value counts; readers refuse such a map.
-    #[must_use]
-    pub fn to_json(&self) -> serde_json::Value {
-        match &self.value {
-            Value::Null => serde_json::Value::Null,
-            Value::Bool(truth) => (*truth).into(),
-            Value::Number { number, .. } => number.clone().into(),
-            Value::Text(text) => text.clone().into(),
-            Value::List(items) => items.iter().map(Self::to_json).collect(),
-            Value::Map(entries) => entries.iter().map(|entry| (entry.key.clone(), entry.value.to_json())).collect(),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! driver.yml as people get it wrong: every mistake, all at once, each with its place and cure.
 
-use pintle_lifecycle::document::driver::{HookName, ModeName};
+use pintle_lifecycle::document::driver::{HookName, ModeName, check_workloads};
 use pintle_lifecycle::document::{DriverDocument, Problems};
-use pintle_lifecycle::plan::OnFailure;
+use pintle_lifecycle::plan::{OnFailure, Workload};
 
 use crate::edit::{Edit, report};
 
@@ -63,6 +63,8 @@ const EDITS: &[Edit] = &[
     ("    - name: task-worker", "    - name: server"),
     ("    - name: task-worker", "    - label: task-worker"),
     ("name: shop-task-worker", "name: shop-server"),
+    ("    - name: task-worker", "    - name: '{{ .release.name }}'"),
+    ("workload: {kind: Process, name: shop-server}", "workload: {kind: '{{ .values.kind }}', name: shop-server}"),
     ("workload: {kind: Process, name: shop-server}", "workload: shop-server"),
     ("workload: {kind: Process, name: shop-server}", "container: server"),
     // Content.
@@ -94,7 +96,7 @@ const EDITS: &[Edit] = &[
     ("timeout: 30m", "timeout: 0s"),
     ("timeout: 30m", "timeout: half an hour"),
     ("timeout: 30m", "timeout: 30m\n      if: 'true'"),
-    ("onFailure: Fail", "onFailure: Undo"),
+    ("onFailure: Fail", "onFailure: Abort"),
     ("onFailure: Fail", "onFailure: fail"),
     ("attempts: 2", "attempts: 0"),
     ("attempts: 2", "attempts: two"),
@@ -153,7 +155,7 @@ fn all_mistakes_are_told_at_once_in_the_order_of_lines() {
         text = text.replace(from, to);
     }
     let lines: Vec<u32> = problems_of(&text).iter().map(|problem| problem.place.line).collect();
-    assert_eq!(lines, [3, 9, 13, 21, 24, 34, 39]);
+    assert_eq!(lines, [3, 9, 13, 21, 24, 34, 39, 39]);
 }
 
 #[test]
@@ -181,5 +183,27 @@ fn a_driver_reads_as_it_is_written() {
     let setup = driver.actions_of(HookName::Setup, ModeName::Pre).next().unwrap();
     assert_eq!((setup.step_name().as_str(), setup.retry.attempts, setup.timeout_ms), ("pre-setup", 1, None));
     assert_eq!(driver.spec.actions[3].on_failure, OnFailure::Continue);
+    assert_eq!(driver.spec.components[0].template(), None);
     insta::assert_snapshot!("driver_as_json", serde_json::to_string_pretty(&driver).unwrap());
+}
+
+#[test]
+fn the_name_of_a_workload_may_be_a_template_and_is_looked_at_once_it_is_rendered() {
+    let mut problems = Problems::default();
+    let text = DRIVER.replace("name: shop-", "name: \"{{ .release.name }}-").replace("server}", "server\"}");
+    let text = text.replace("worker}", "worker\"}").replace("onFailure: Fail", "onFailure: Undo");
+    let driver = DriverDocument::read("driver.yml", &text, &mut problems).unwrap();
+    assert_eq!(problems, Problems::default());
+    assert_eq!(driver.spec.actions[1].on_failure, OnFailure::Undo);
+    let components = &driver.spec.components;
+    assert_eq!(components[1].template().unwrap().as_str(), "{{ .release.name }}-task-worker");
+    let named = |names: [&str; 2]| {
+        let mut problems = Problems::default();
+        let workloads = names.map(|name| Workload { kind: "Process".into(), name: name.into() });
+        check_workloads(components.iter().zip(&workloads), &mut problems);
+        problems.to_string()
+    };
+    assert_eq!(named(["a", "b"]), "");
+    assert!(named(["a", "a"]).contains("Process a is the workload of the component `server` already"));
+    assert!(named(["a", "A"]).starts_with("driver.yml:9:39: spec.components[1].workload.name: the template gives `A`"));
 }

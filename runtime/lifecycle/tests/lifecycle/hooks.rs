@@ -1,393 +1,337 @@
-//! What hooks do to a change, history by history: order, failure, cleanup, syncFailed, health.
+//! Hooks as people get them wrong: every mistake, all at once, each with its place and cure.
 
-use pintle_lifecycle::ending::{ChangeState, Ending};
-use pintle_lifecycle::hook::{
-    Cleanup, CleanupAt, CleanupPolicy, Hook, HookKind, HookPhase, HookSource, HookWork, OnTimeout, RunAfter, in_order,
-};
-use pintle_lifecycle::json::Json;
-use pintle_lifecycle::plan::{ChangeKind, Health, Node, OnFailure, Phase, Plan};
-use pintle_lifecycle::record::Verb;
+use pintle_lifecycle::document::lifecycle::check_hooks;
+use pintle_lifecycle::document::{DriverDocument, HookSpec, LifecycleDocument, Problems, ReleaseDocument, WorkSpec};
+use pintle_lifecycle::hook::{Cleanup, CleanupAt, CleanupPolicy, HookKind, HookPhase, HookSource, OnTimeout, RunAfter};
+use pintle_lifecycle::plan::{ChangeKind, OnFailure};
 use serde_json::json;
 
-use crate::decide::{setup_plan, upgrade_plan};
-use crate::story::Story;
+use crate::driver::DRIVER;
+use crate::edit::{Edit, report};
+use crate::release::{RELEASE, good as good_release};
 
-/// A Job that runs in a phase and whose failure does nothing.
-pub fn hook(phase: HookPhase, name: &str) -> Hook {
-    Hook {
-        phase,
-        name: name.into(),
-        source: HookSource::Release,
-        weight: 0,
-        run_after: RunAfter::Applied,
-        timeout_ms: None,
-        on_failure: OnFailure::Continue,
-        follow_up: None,
-        on_timeout: OnTimeout::Leave,
-        cleanup: Cleanup::default(),
-        delete_before_creation: false,
-        fenced: true,
-        pivot: false,
-        work: HookWork::Workload {
-            kind: HookKind::Job,
-            namespace: "default".into(),
-            object: Json::from(json!({"apiVersion": "batch/v1", "kind": "Job", "spec": {}})),
-        },
-        skip: None,
-    }
+/// Everything that hooks can say.
+pub const HOOKS: &str = r#"apiVersion: pintle.dev/v1alpha1
+kind: Lifecycle
+lifecycle:
+  preSync:
+    - name: settings
+      type: Objects
+      weight: -5
+      readyWhen: 'size(object.data) > 0'
+      objects:
+        - apiVersion: v1
+          kind: ConfigMap
+          metadata: {name: "{{ .release.name }}-migration", labels: {a: b}}
+          data: {from: "{{ .change.fromVersion }}"}
+    - name: migrate
+      type: Job
+      weight: 10
+      on: [setup, upgrade]
+      if: 'cluster.name == "local"'
+      timeout: 30s
+      onFailure: Fail
+      onTimeout: Stop
+      cleanup: {policy: OnSuccess, at: PhaseEnd, evenOnFail: true}
+      deleteBeforeCreation: true
+      fenced: false
+      pivot: true
+      jobTemplate:
+        metadata: {namespace: other, labels: {a: b}, annotations: {c: d}}
+        spec:
+          backoffLimit: 2
+          activeDeadlineSeconds: 60
+          suspend: false
+          completions: 1
+          parallelism: 1
+          ttlSecondsAfterFinished: 0
+          template:
+            metadata: {labels: {e: f}}
+            spec:
+              restartPolicy: OnFailure
+              terminationGracePeriodSeconds: 5
+              initContainers:
+                - {name: wait, image: host, command: [sleep, '1']}
+              containers:
+                - name: migrate
+                  image: "localhost:5000/demo/shop:{{ .app.version }}"
+                  command: [shop, db]
+                  args: [migrate, "--to={{ .change.toVersion }}"]
+                  workingDir: data
+                  imagePullPolicy: IfNotPresent
+                  env:
+                    - {name: MODE, value: fast}
+                    - name: FROM
+                      valueFrom: {configMapKeyRef: {name: shop-migration, key: from, optional: true}}
+                    - {name: PASSWORD, valueFrom: {secretKeyRef: {name: shop, key: password}}}
+                  envFrom:
+                    - {configMapRef: {name: settings}, prefix: SET_}
+                    - {secretRef: {name: shop}}
+                  ports: [{containerPort: 80, name: web, protocol: TCP}]
+  postSync:
+    - name: check
+      type: Action
+      runAfter: Healthy
+      onFailure: Undo
+      action: {location: "actions.wasm::check", args: {text: "{{ .values.text }}", deep: [{n: 1}]}}
+  syncFailed:
+    - name: notice
+      type: Pod
+      cleanup: OnCompletion
+      onFailure: Continue
+      podTemplate: {spec: {restartPolicy: Never, containers: [{name: a, image: host, command: ["true"]}]}}
+  preDelete:
+    - {name: save, type: Action, on: [delete], action: {location: "actions.wasm::save"}}
+  postDelete:
+    - {name: farewell, type: Action, action: {location: "actions.wasm::farewell"}}
+  test:
+    - {name: smoke, type: Action, action: {location: "actions.wasm::smoke"}}
+"#;
+
+const EDITS: &[Edit] = &[
+    // The file and its phases.
+    ("kind: Lifecycle", "kind: Release"),
+    ("lifecycle:\n", "lifecycles:\n"),
+    ("  preSync:\n", "  preSink:\n"),
+    ("  postDelete:\n", "  postDelete: []\n  preSync:\n"),
+    ("lifecycle:\n", "lifecycle:\n  path: ./hooks.yml\n"),
+    // What every hook has.
+    ("    - name: settings\n", "    - title: settings\n"),
+    ("name: migrate\n      type", "name: data_migration\n      type"),
+    ("name: migrate\n      type", "name: settings\n      type"),
+    ("name: migrate\n      type", "name: '{{ .a }}'\n      type"),
+    ("weight: 10", "weight: 2147483648"),
+    ("weight: 10", "weight: '10'"),
+    ("weight: 10", "wieght: 10"),
+    ("on: [setup, upgrade]", "on: [setup, upgrad]"),
+    ("on: [setup, upgrade]", "on: [setup, setup]"),
+    ("on: [setup, upgrade]", "on: [setup, delete]"),
+    ("on: [setup, upgrade]", "on: []"),
+    ("on: [setup, upgrade]", "on: setup"),
+    ("on: [delete]", "on: [setup]"),
+    ("if: 'cluster.name == \"local\"'", "if: 'cluster.name = \"local\"'"),
+    ("if: 'cluster.name == \"local\"'", "if: clusters.name == \"local\""),
+    ("if: 'cluster.name == \"local\"'", "if: |\n        cluster.name == \"local\" &&\n          valuse.a"),
+    ("if: 'cluster.name == \"local\"'", "if: \"cluster.name == \\\"local\\\" + x\""),
+    ("if: 'cluster.name == \"local\"'", "if: true"),
+    ("if: 'cluster.name == \"local\"'", "if: '1 + 1'"),
+    ("if: 'cluster.name == \"local\"'", "if: '{{ .values.a }}'"),
+    ("on: [setup, upgrade]", "runAfter: Applied"),
+    ("runAfter: Healthy", "runAfter: Ready"),
+    ("timeout: 30s", "timeout: 30"),
+    ("timeout: 30s", "timeout: 0s"),
+    ("      timeout: 30s\n", ""),
+    ("onTimeout: Stop", "onTimeout: Kill"),
+    ("onFailure: Fail", "onFailure: Abort"),
+    ("cleanup: OnCompletion", "cleanup: Always"),
+    ("policy: OnSuccess, ", ""),
+    ("at: PhaseEnd", "at: End"),
+    ("evenOnFail: true", "evenOnFail: yes"),
+    ("evenOnFail: true", "onFail: true"),
+    ("deleteBeforeCreation: true", "deleteBeforeCreation: 1"),
+    // The type and what it runs.
+    ("      type: Pod\n", ""),
+    ("      type: Pod\n", "      type: Job\n"),
+    ("      type: Pod\n", "      type: Pods\n"),
+    ("type: Objects", "type: Object"),
+    ("      jobTemplate:\n", "      podTemplate:\n"),
+    ("      podTemplate:", "      jobTemplate: {spec: {}}\n      podTemplate:"),
+    ("      podTemplate:", "      readyWhen: 'true'\n      podTemplate:"),
+    ("      podTemplate:", "      onTimeout: Leave\n      podTemplate:"),
+    ("type: Action, on: [delete]", "type: Action, cleanup: Never, fenced: true"),
+    ("type: Action, on: [delete]", "type: Action, timeout: 1m, onTimeout: Leave"),
+    ("      weight: -5\n", "      fenced: true\n"),
+    // Actions.
+    ("location: \"actions.wasm::save\"", "location: actions.wasm"),
+    ("location: \"actions.wasm::save\"", "location: \"../actions.wasm::save\""),
+    ("location: \"actions.wasm::save\"", "locatoin: \"actions.wasm::save\""),
+    ("location: \"actions.wasm::save\"", "location: \"actions.wasm::{{ .a }}\""),
+    ("args: {text: \"{{ .values.text }}\", deep: [{n: 1}]}", "args: [1]"),
+    ("deep: [{n: 1}]", "deep: [{n: 1, n: 2}]"),
+    ("deep: [{n: 1}]", "deep: {secretRef: {name: a, key: b}}"),
+    ("deep: [{n: 1}]", "\"{{ a }}\": 1"),
+    // Objects.
+    ("readyWhen: 'size(object.data) > 0'", "readyWhen: 'size(objects.data) > 0'"),
+    ("readyWhen: 'size(object.data) > 0'", "readyWhen: ''"),
+    ("          kind: ConfigMap\n", "          kind: Secret\n"),
+    ("          kind: ConfigMap\n", "          kind: Role\n"),
+    ("          kind: ConfigMap\n", "          kind: \"{{ .values.kind }}\"\n"),
+    ("name: \"{{ .release.name }}-migration\", ", ""),
+    ("data: {from: \"{{ .change.fromVersion }}\"}", "data: {from: 1}"),
+];
+
+/// Templates of Jobs and Pods.
+const TEMPLATE_EDITS: &[Edit] = &[
+    ("{namespace: other, labels: {a: b}, annotations: {c: d}}", "{name: migrate}"),
+    ("{namespace: other, labels: {a: b}, annotations: {c: d}}", "{finalizers: [a]}"),
+    ("namespace: other", "namespace: Other"),
+    ("annotations: {c: d}", "annotations: {c: 1}"),
+    ("metadata: {labels: {e: f}}", "metadata: {namespace: other}"),
+    ("        spec:\n          backoffLimit: 2\n", "        specs:\n          backoffLimit: 2\n"),
+    ("backoffLimit: 2", "backoffLimit: -1"),
+    ("backoffLimit: 2", "backoffLimit: \"{{ .values.tries }}\""),
+    ("suspend: false", "suspend: \"{{ .values.wait }}\""),
+    ("completions: 1", "completions: 3"),
+    ("parallelism: 1", "completionMode: Indexed"),
+    ("parallelism: 1", "podFailurePolicy: {}"),
+    ("parallelism: 1", "selector: {}"),
+    ("restartPolicy: OnFailure", "restartPolicy: Always"),
+    ("              restartPolicy: OnFailure\n", ""),
+    ("restartPolicy: OnFailure", "nodeSelector: {a: b}\n              restartPolicy: OnFailure"),
+    ("restartPolicy: OnFailure", "volumes: [{name: a, emptyDir: {}}]\n              restartPolicy: OnFailure"),
+    ("restartPolicy: OnFailure", "hostNetwork: true\n              restartPolicy: OnFailure"),
+    ("restartPolicy: OnFailure", "serviceAccountName: a\n              restartPolicy: OnFailure"),
+    ("restartPolicy: OnFailure", "tolerance: []\n              restartPolicy: OnFailure"),
+    ("containers: [{name: a, image: host, command: [\"true\"]}]", "containers: []"),
+    ("containers: [{name: a, image: host, command: [\"true\"]}]", "initContainers: []"),
+    ("containers: [{name: a, image: host, command: [\"true\"]}]", "activeDeadlineSeconds: 5"),
+    ("- name: migrate\n                  image", "- name: wait\n                  image"),
+    ("image: host, command: [sleep, '1']", "command: [sleep, '1']"),
+    ("image: host, command: [sleep, '1']", "image: HOST"),
+    ("command: [shop, db]", "command: shop db"),
+    ("imagePullPolicy: IfNotPresent", "imagePullPolicy: Sometimes"),
+    ("imagePullPolicy: IfNotPresent", "resources: {limits: {cpu: 1}}"),
+    ("imagePullPolicy: IfNotPresent", "livenessProbe: {}"),
+    ("imagePullPolicy: IfNotPresent", "volumeMounts: []"),
+    ("imagePullPolicy: IfNotPresent", "comand: []"),
+    ("{name: MODE, value: fast}", "{name: MODE, value: 5}"),
+    ("{name: MODE, value: fast}", "{name: 'MO=DE', value: fast}"),
+    ("{name: MODE, value: fast}", "{name: MODE, value: fast, valueFrom: {configMapKeyRef: {name: a, key: b}}}"),
+    ("{name: MODE, value: fast}", "{name: MODE, valueFrom: {fieldRef: {fieldPath: status.podIP}}}"),
+    ("{name: MODE, value: fast}", "{name: MODE, valueFrom: {}}"),
+    ("key: from, ", ""),
+    ("{configMapRef: {name: settings}, prefix: SET_}", "{prefix: SET_}"),
+    ("{configMapRef: {name: settings}, prefix: SET_}", "{configMapRef: {name: a}, secretRef: {name: b}}"),
+    ("containerPort: 80, ", "containerPort: 80, hostPort: 80, "),
+];
+
+fn problems_of(text: &str) -> Problems {
+    let mut problems = Problems::default();
+    LifecycleDocument::read("hooks.yml", text, &mut problems);
+    problems
 }
 
-fn of_weight(phase: HookPhase, name: &str, weight: i32) -> Hook {
-    Hook { weight, ..hook(phase, name) }
+/// The hooks of a document without mistakes.
+fn good(text: &str) -> Vec<HookSpec> {
+    let mut problems = Problems::default();
+    let hooks = LifecycleDocument::read("hooks.yml", text, &mut problems);
+    problems.check().unwrap_or_else(|problems| panic!("{problems}"));
+    hooks
 }
 
-fn failing(phase: HookPhase, name: &str) -> Hook {
-    Hook { on_failure: OnFailure::Fail, ..hook(phase, name) }
+fn named<'a>(hooks: &'a [HookSpec], name: &str) -> &'a HookSpec {
+    hooks.iter().find(|hook| *hook.name == name).unwrap()
 }
-
-fn objects(phase: HookPhase, name: &str) -> Hook {
-    Hook { work: HookWork::Objects { objects: Vec::new(), ready_when: None }, ..hook(phase, name) }
-}
-
-fn cleaned(hook: Hook, policy: CleanupPolicy) -> Hook {
-    Hook { cleanup: Cleanup { policy, ..hook.cleanup }, ..hook }
-}
-
-/// A release without a driver's actions, and those hooks.
-pub fn plain(hooks: Vec<Hook>) -> Plan {
-    let sync = |node: &Node| matches!(node, Node::Sync { .. });
-    let mut plan = setup_plan();
-    plan.phases.retain(|phase| phase.nodes.iter().all(sync));
-    Plan { hooks: in_order(hooks), ..plan }
-}
-
-/// The story as far as its hooks of preSync run.
-fn syncing(hooks: Vec<Hook>) -> (Story, Vec<String>) {
-    let mut story = Story::of(&plain(hooks));
-    let told = story.go().split_off(1);
-    (story, told)
-}
-
-const APPLY: [&str; 2] = ["start sync/apply 1", "run sync/apply 1: apply 1.0.0"];
 
 #[test]
-fn groups_ascend_by_weight_and_each_group_is_parallel_with_its_objects_first() {
-    let pre = HookPhase::PreSync;
-    let (mut story, told) = syncing(vec![
-        of_weight(pre, "late", 1),
-        hook(pre, "a"),
-        of_weight(pre, "first", i32::MIN),
-        hook(pre, "b"),
-        objects(pre, "rights"),
-        of_weight(pre, "last", i32::MAX),
-    ]);
-    assert_eq!(told, ["start sync/pre-sync/first 1", "run sync/pre-sync/first 1: hook"]);
-    story.succeed("sync/pre-sync/first");
-    assert_eq!(story.go(), ["start sync/pre-sync/rights 1", "run sync/pre-sync/rights 1: hook"]);
-    story.succeed("sync/pre-sync/rights");
-    let both = ["start sync/pre-sync/a 1", "start sync/pre-sync/b 1"];
-    let run = ["run sync/pre-sync/a 1: hook", "run sync/pre-sync/b 1: hook"];
-    assert_eq!(story.go(), [both, run].concat());
-    story.succeed("sync/pre-sync/b");
-    assert_eq!(story.go(), ["run sync/pre-sync/a 1: hook"]);
-    story.succeed("sync/pre-sync/a");
-    assert_eq!(story.go(), ["start sync/pre-sync/late 1", "run sync/pre-sync/late 1: hook"]);
-    story.succeed("sync/pre-sync/late");
-    story.go();
-    story.succeed("sync/pre-sync/last");
-    assert_eq!(story.go(), APPLY);
+fn every_mistake_is_told_with_its_line_and_cure() {
+    insta::assert_snapshot!("hook_problems", report(HOOKS, EDITS, problems_of));
 }
 
 #[test]
-fn after_a_failure_a_change_goes_on_or_stops_as_the_hook_says() {
-    let pre = HookPhase::PreSync;
-    let (mut story, _) = syncing(vec![hook(pre, "a")]);
-    story.fail("sync/pre-sync/a");
-    assert_eq!(story.go(), APPLY);
-
-    let (mut story, _) = syncing(vec![failing(pre, "a"), hook(pre, "b"), of_weight(pre, "c", 1)]);
-    story.fail("sync/pre-sync/a");
-    // What runs beside it is waited for; nothing new starts.
-    assert_eq!(story.go(), ["run sync/pre-sync/b 1: hook"]);
-    story.succeed("sync/pre-sync/b");
-    assert_eq!(story.go(), ["finish sync 1 Failed: no luck", "close Failed Run the preSync hook a: Failed: no luck"]);
-    // Only a person lets it run again, and then the change goes on from there.
-    assert_eq!(story.go(), [] as [&str; 0]);
-    story.ask(Verb::Retry);
-    assert_eq!(story.go(), ["start sync/pre-sync/a 2", "run sync/pre-sync/a 2: hook"]);
-    story.succeed("sync/pre-sync/a");
-    assert_eq!(story.go(), ["start sync/pre-sync/c 1", "run sync/pre-sync/c 1: hook"]);
+fn what_cannot_be_done_locally_is_refused_by_name() {
+    insta::assert_snapshot!("hook_template_problems", report(HOOKS, TEMPLATE_EDITS, problems_of));
 }
 
 #[test]
-fn a_skipped_hook_is_recorded_and_nothing_waits_for_it() {
-    let skipped = Hook { skip: Some("`if` is false".into()), ..failing(HookPhase::PreSync, "a") };
-    let (mut story, told) = syncing(vec![skipped]);
-    let all = ["start sync/pre-sync/a 1", "finish sync/pre-sync/a 1 Skipped: `if` is false", APPLY[0], APPLY[1]];
-    assert_eq!(told, all);
-    story.apply("sync/apply");
-    assert_eq!(story.go(), ["finish sync 1 Succeeded", "close Succeeded"]);
+fn hooks_read_as_they_are_written() {
+    let hooks = good(HOOKS);
+    insta::assert_snapshot!("hooks_as_json", serde_json::to_string_pretty(&hooks).unwrap());
+    let migrate = named(&hooks, "migrate");
+    assert_eq!((migrate.phase, migrate.source, migrate.weight), (HookPhase::PreSync, HookSource::Release, 10));
+    assert_eq!(migrate.on, Some(vec![ChangeKind::Setup, ChangeKind::Upgrade]));
+    assert_eq!((migrate.timeout_ms, migrate.on_timeout), (Some(30_000), Some(OnTimeout::Stop)));
+    let cleanup = Cleanup { policy: CleanupPolicy::OnSuccess, at: CleanupAt::PhaseEnd, even_on_fail: true };
+    assert_eq!((migrate.cleanup, migrate.fenced, migrate.pivot), (cleanup, false, true));
+    assert_eq!(migrate.work.namespace(), Some("other"));
+    assert_eq!((migrate.place.path.as_str(), migrate.place.line), ("lifecycle.preSync[1]", 14));
+    assert_eq!(named(&hooks, "check").run_after, RunAfter::Healthy);
+    assert_eq!(named(&hooks, "check").on_failure, Some(OnFailure::Undo));
+    assert_eq!(named(&hooks, "notice").cleanup.policy, CleanupPolicy::OnCompletion);
 }
 
 #[test]
-fn cleanup_follows_the_policy_and_comes_before_the_next_group() {
-    let pre = HookPhase::PreSync;
-    for (policy, after_success, after_failure) in [
-        (CleanupPolicy::Never, false, false),
-        (CleanupPolicy::OnSuccess, true, false),
-        (CleanupPolicy::OnFailure, false, true),
-        (CleanupPolicy::OnCompletion, true, true),
-    ] {
-        for (succeeds, cleans) in [(true, after_success), (false, after_failure)] {
-            let (mut story, _) = syncing(vec![cleaned(hook(pre, "a"), policy), of_weight(pre, "b", 1)]);
-            if succeeds {
-                story.succeed("sync/pre-sync/a")
-            } else {
-                story.fail("sync/pre-sync/a")
-            }
-            let next = ["start sync/pre-sync/b 1", "run sync/pre-sync/b 1: hook"];
-            let cleanup = ["start sync/pre-sync/a/cleanup 1", "run sync/pre-sync/a/cleanup 1: clean up"];
-            assert_eq!(story.go(), if cleans { cleanup } else { next }, "{policy:?} {succeeds}");
-            if cleans {
-                story.succeed("sync/pre-sync/a/cleanup");
-                assert_eq!(story.go(), next);
-            }
+fn what_is_left_out_has_its_default() {
+    let hooks = good(HOOKS);
+    let smoke = named(&hooks, "smoke");
+    assert_eq!((smoke.weight, &smoke.on, smoke.condition.as_str()), (0, &None, ""));
+    assert_eq!((smoke.timeout_ms, smoke.on_failure, smoke.on_timeout), (None, None, None));
+    assert_eq!((smoke.cleanup, smoke.run_after), (Cleanup::default(), RunAfter::Applied));
+    assert_eq!((smoke.delete_before_creation, smoke.fenced, smoke.pivot), (false, true, false));
+    assert_eq!(*smoke.work.json(), json!({}));
+}
+
+#[test]
+fn templates_lead_back_to_their_texts_and_lines() {
+    let hooks = good(HOOKS);
+    let mut count = 0;
+    for hook in &hooks {
+        for template in &hook.templates {
+            let text = hook.work.json().pointer(&template.pointer).and_then(serde_json::Value::as_str);
+            assert_eq!(text, Some(template.text.as_str()), "{}", template.pointer);
+            let line = HOOKS.lines().nth(template.text.place.line as usize - 1).unwrap();
+            assert!(line.contains(template.text.as_str()), "{line}");
+            count += 1;
         }
     }
+    assert_eq!(count, HOOKS.matches("{{").count());
 }
 
 #[test]
-fn cleanup_at_the_end_of_the_phase_waits_for_the_last_group() {
-    let pre = HookPhase::PreSync;
-    let cleanup = Cleanup { policy: CleanupPolicy::OnCompletion, at: CleanupAt::PhaseEnd, even_on_fail: false };
-    let (mut story, _) = syncing(vec![Hook { cleanup, ..hook(pre, "a") }, of_weight(pre, "b", 1)]);
-    story.succeed("sync/pre-sync/a");
-    assert_eq!(story.go(), ["start sync/pre-sync/b 1", "run sync/pre-sync/b 1: hook"]);
-    story.succeed("sync/pre-sync/b");
-    assert_eq!(story.go(), ["start sync/pre-sync/a/cleanup 1", "run sync/pre-sync/a/cleanup 1: clean up"]);
-    // A deletion that fails is told by its step, and the change goes on.
-    story.fail("sync/pre-sync/a/cleanup");
-    assert_eq!(story.go(), APPLY);
-}
+fn what_templates_gave_is_looked_at_as_if_it_had_been_written() {
+    let hooks = good(HOOKS);
+    let migrate = named(&hooks, "migrate");
+    let mut problems = Problems::default();
+    let work = migrate.rendered(&["host:5000/shop:2".into(), "--to=2".into()], &mut problems);
+    assert_eq!(problems, Problems::default());
+    let WorkSpec::Workload { kind: HookKind::Job, template } = &work else { panic!("{work:?}") };
+    assert_eq!((&template["kind"], &template["apiVersion"]), (&json!("Job"), &json!("batch/v1")));
+    let container = template.pointer("/spec/template/spec/containers/0").unwrap();
+    assert_eq!((&container["image"], &container["args"][1]), (&json!("host:5000/shop:2"), &json!("--to=2")));
 
-#[test]
-fn where_a_failure_stops_the_phase_nothing_is_cleaned_but_what_says_so() {
-    let pre = HookPhase::PreSync;
-    let all = |hook| cleaned(hook, CleanupPolicy::OnCompletion);
-    let (mut story, _) = syncing(vec![all(failing(pre, "a")), all(hook(pre, "b"))]);
-    story.succeed("sync/pre-sync/b");
-    story.fail("sync/pre-sync/a");
-    assert_eq!(story.go()[0], "finish sync 1 Failed: no luck");
-
-    let even = |hook: Hook| Hook { cleanup: Cleanup { even_on_fail: true, ..hook.cleanup }, ..hook };
-    let (mut story, _) = syncing(vec![even(all(failing(pre, "a"))), all(hook(pre, "b"))]);
-    story.succeed("sync/pre-sync/b");
-    story.fail("sync/pre-sync/a");
-    assert_eq!(story.go(), ["start sync/pre-sync/a/cleanup 1", "run sync/pre-sync/a/cleanup 1: clean up"]);
-    story.succeed("sync/pre-sync/a/cleanup");
-    assert_eq!(story.go()[0], "finish sync 1 Failed: no luck");
-}
-
-#[test]
-fn post_sync_never_changes_the_sync_and_yet_may_fail_the_change() {
-    let mut story = Story::of(&plain(vec![failing(HookPhase::PostSync, "a"), of_weight(HookPhase::PostSync, "b", 1)]));
-    story.go();
-    story.apply("sync/apply");
-    assert_eq!(story.go(), ["start sync/post-sync/a 1", "run sync/post-sync/a 1: hook"]);
-    story.fail("sync/post-sync/a");
-    assert_eq!(story.go(), ["finish sync 1 Succeeded", "close Failed Run the postSync hook a: Failed: no luck"]);
-    assert_eq!(story.release.as_ref().unwrap().applied.as_ref().unwrap().version, "1.0.0");
-    // A person can have it tried again, and the rest of the phase follows.
-    story.ask(Verb::Retry);
-    assert_eq!(story.go(), ["start sync/post-sync/a 2", "run sync/post-sync/a 2: hook"]);
-    story.succeed("sync/post-sync/a");
-    assert_eq!(story.go(), ["start sync/post-sync/b 1", "run sync/post-sync/b 1: hook"]);
-    story.succeed("sync/post-sync/b");
-    assert_eq!(story.go(), ["close Succeeded"]);
-}
-
-#[test]
-fn a_hook_after_healthy_waits_for_it_and_the_others_do_not() {
-    let healthy = Hook { run_after: RunAfter::Healthy, ..hook(HookPhase::PostSync, "late") };
-    let hooks = vec![hook(HookPhase::PostSync, "early"), healthy];
-    // Without an assessment it is the same.
-    let mut story = Story::of(&plain(hooks.clone()));
-    story.go();
-    story.apply("sync/apply");
-    assert_eq!(story.go()[..2], ["start sync/post-sync/early 1", "start sync/post-sync/late 1"]);
-
-    let health = Some(Health { deadline_ms: None, ready_when: Vec::new() });
-    let with = Plan { health, ..plain(hooks) };
-    let mut story = Story::of(&with);
-    story.go();
-    story.apply("sync/apply");
+    drop(migrate.rendered(&["Not An Image".into(), "{{ braces are a text now".into()], &mut problems));
+    drop(named(&hooks, "settings").rendered(&["shop_1-migration".into(), String::new()], &mut problems));
+    let shown: Vec<String> =
+        problems.iter().map(|problem| format!("{}: {}", problem.place.position(), problem.place.path)).collect();
     assert_eq!(
-        story.go(),
+        shown,
         [
-            "start sync/health 1",
-            "start sync/post-sync/early 1",
-            "run sync/health 1: health",
-            "run sync/post-sync/early 1: hook"
-        ]
-    );
-    story.succeed("sync/post-sync/early");
-    assert_eq!(story.go(), ["run sync/health 1: health"]);
-    story.succeed("sync/health");
-    assert_eq!(story.go(), ["start sync/post-sync/late 1", "run sync/post-sync/late 1: hook"]);
-    story.succeed("sync/post-sync/late");
-    assert_eq!(story.go(), ["finish sync 1 Succeeded", "close Succeeded"]);
-    // What never gets healthy fails the sync, once what runs has ended.
-    let mut story = Story::of(&with);
-    story.go();
-    story.apply("sync/apply");
-    story.go();
-    story.fail("sync/health");
-    assert_eq!(story.go(), ["run sync/post-sync/early 1: hook"]);
-    story.succeed("sync/post-sync/early");
-    assert_eq!(
-        story.go(),
-        ["finish sync 1 Failed: no luck", "close Failed Wait until all is healthy: Failed: no luck"]
+            "hooks.yml:12:28: lifecycle.preSync[0].objects[0].metadata.name",
+            "hooks.yml:44:26: lifecycle.preSync[1].jobTemplate.spec.template.spec.containers[0].image",
+        ],
+        "{problems}"
     );
 }
 
 #[test]
-fn sync_failed_starts_after_the_apply_stage_failed_and_is_not_waited_for() {
-    let failed = HookPhase::SyncFailed;
-    let hooks = || vec![failing(failed, "notice"), of_weight(failed, "second", 1)];
-    let mut story = Story::of(&plain(hooks()));
-    story.go();
-    story.fail("sync/apply");
-    assert_eq!(
-        story.go(),
-        [
-            "start sync/sync-failed/notice 1",
-            "finish sync 1 Failed: no luck",
-            "close Failed Apply version 1.0.0: Failed: no luck",
-            "run sync/sync-failed/notice 1: hook"
-        ]
+fn a_name_of_a_hook_is_unique_in_its_phase_over_both_documents() {
+    let mut problems = Problems::default();
+    let hook = "{name: look, type: Action, action: {location: 'actions.wasm::look'}}";
+    let driver = DRIVER.replace("lifecycle: {}", &format!("lifecycle: {{preSync: [{hook}], test: [{hook}]}}"));
+    let driver = DriverDocument::read("driver.yml", &driver, &mut problems).unwrap();
+    assert_eq!(driver.modules(), ["actions.wasm"]);
+    let release = good_release(&RELEASE.replace("lifecycle: {}", &format!("lifecycle: {{preSync: [{hook}]}}")));
+    assert_eq!(problems, Problems::default());
+    let hooks: Vec<HookSpec> = driver.spec.lifecycle.into_iter().chain(release.lifecycle).collect();
+    assert_eq!(hooks[0].source, HookSource::Driver);
+    check_hooks(&hooks, true, &mut problems);
+    let problems = problems.to_string();
+    let first = problems.lines().next().unwrap();
+    let expected = "lifecycle.preSync[0].name: the hook `look` is in preSync twice; the first is at driver.yml:39:32";
+    assert!(first.starts_with("release.yml:18:") && first.ends_with(expected), "{problems}");
+    assert_eq!(problems.lines().count(), 2);
+}
+
+#[test]
+fn actions_need_a_driver_that_brings_them() {
+    let hook = "{name: look, type: Action, action: {location: 'actions.wasm::look'}}";
+    let text = format!(
+        "apiVersion: pintle.dev/v1alpha1\nkind: Release\nmetadata: {{name: plain}}\n\
+         spec: {{cluster: local, version: v1, content: {{type: manifests, manifests: {{path: .}}}}}}\n\
+         lifecycle: {{preSync: [{hook}]}}\n"
     );
-    // They go on after the end of the change, in their order, and change nothing of it.
-    story.fail("sync/sync-failed/notice");
-    assert_eq!(story.go(), ["start sync/sync-failed/second 1", "run sync/sync-failed/second 1: hook"]);
-    story.succeed("sync/sync-failed/second");
-    assert!(story.change.is_open(), "its hooks are still to be recorded as ended");
-    assert_eq!(story.go(), ["end hooks"]);
-    assert!(!story.change.is_open());
-    assert_eq!(story.history.state(), ChangeState::Failed);
-    // Once for a render.
-    story.ask(Verb::Retry);
-    assert_eq!(story.go(), ["start sync/apply 2", "run sync/apply 2: apply 1.0.0"]);
-    story.fail("sync/apply");
-    assert_eq!(story.go()[..1], ["finish sync 1 Failed: no luck"]);
-}
-
-/// Trigger × phase: which hooks start when something goes wrong where.
-#[test]
-fn sync_failed_starts_at_failures_of_the_apply_stage_alone() {
-    let hooks = || {
-        vec![
-            failing(HookPhase::PreSync, "pre"),
-            failing(HookPhase::PostSync, "post"),
-            hook(HookPhase::SyncFailed, "notice"),
-        ]
-    };
-    let health = || Some(Health { deadline_ms: None, ready_when: Vec::new() });
-    for (where_, starts) in
-        [("sync/pre-sync/pre", false), ("sync/apply", true), ("sync/health", true), ("sync/post-sync/post", false)]
-    {
-        for ending in
-            [Ending::failed("no luck"), Ending::TimedOut { message: "late".into(), output: Default::default() }]
-        {
-            let mut story = Story::of(&Plan { health: health(), ..plain(hooks()) });
-            let mut told = story.go();
-            for step in ["sync/pre-sync/pre", "sync/apply", "sync/post-sync/post", "sync/health"] {
-                if step == where_ {
-                    story.end(step, ending.clone());
-                } else if step == "sync/apply" {
-                    story.apply(step);
-                } else {
-                    story.succeed(step);
-                }
-                told.extend(story.go());
-                if step == where_ && where_ != "sync/post-sync/post" {
-                    break;
-                }
-            }
-            if where_ == "sync/health" {
-                told.extend(story.go());
-            }
-            let started = told.iter().any(|line| line.starts_with("start sync/sync-failed/notice"));
-            assert_eq!(started, starts, "{where_} {told:#?}");
-            assert_eq!(story.history.state(), ChangeState::Failed, "{where_}");
-        }
-    }
-}
-
-#[test]
-fn hooks_run_once_for_a_render_however_often_an_action_syncs() {
-    use pintle_lifecycle::call::{Answer, Call, CallError, Code};
-    let hooks = vec![hook(HookPhase::PreSync, "pre"), hook(HookPhase::PostSync, "post")];
-    let mut story = Story::of(&Plan { hooks, ..upgrade_plan() });
-    story.go();
-    let action = "upgrade-core/upgrade";
-    story.intent(action, Call::SetVersion { target: "1.1.0".into() });
-    assert_eq!(story.go()[0], format!("start {action}/1.0/pre-sync/pre 1"));
-    story.succeed(&format!("{action}/1.0/pre-sync/pre"));
-    story.go();
-    story.fail(&format!("{action}/1.0/apply"));
-    story.outcome(action, Err(CallError::new(Code::Failed, "no")), None);
-    story.go();
-    story.fail(action);
-    let told = story.go();
-    assert!(told[0].starts_with(&format!("start {action} 2")), "{told:?}");
-    story.wait(60_000);
-    story.go();
-    // The second attempt syncs again: its preSync hook has run, its postSync hook has not.
-    story.intent(action, Call::SetVersion { target: "1.1.0".into() });
-    assert_eq!(story.go()[0], format!("start {action}/2.0/apply 1"));
-    story.apply(&format!("{action}/2.0/apply"));
-    assert_eq!(story.go()[0], format!("start {action}/2.0/post-sync/post 1"));
-    story.succeed(&format!("{action}/2.0/post-sync/post"));
-    story.outcome(action, Ok(Answer::Synced { changed: true }), None);
-    story.succeed(action);
-    let told = story.go();
-    assert!(told.iter().all(|line| !line.contains("-sync/")), "{told:?}");
-}
-
-#[test]
-fn a_delete_runs_its_hooks_around_the_removal() {
-    let node = |phase| Phase { name: "x".into(), nodes: vec![Node::Hooks { phase }] };
-    let remove = Phase {
-        name: "delete".into(),
-        nodes: vec![Node::Remove { step: pintle_lifecycle::ids::StepId::root("remove") }],
-    };
-    let plan = Plan {
-        kind: ChangeKind::Delete,
-        phases: vec![node(HookPhase::PreDelete), remove, node(HookPhase::PostDelete)],
-        ..plain(vec![failing(HookPhase::PreDelete, "a"), hook(HookPhase::PostDelete, "b")])
-    };
-    let mut story = Story::of(&plan);
-    assert_eq!(story.go(), ["start pre-delete/a 1", "run pre-delete/a 1: hook"]);
-    story.succeed("pre-delete/a");
-    assert_eq!(story.go(), ["start remove 1", "run remove 1: remove"]);
-    story.succeed("remove");
-    assert_eq!(story.go(), ["start post-delete/b 1", "run post-delete/b 1: hook"]);
-    story.succeed("post-delete/b");
-    assert_eq!(story.go(), ["close Succeeded"]);
-
-    let mut story = Story::of(&plan);
-    story.go();
-    story.fail("pre-delete/a");
-    assert_eq!(story.go(), ["close Failed Run the preDelete hook a: Failed: no luck"]);
-}
-
-#[test]
-fn a_cancel_stops_every_hook_also_those_of_sync_failed() {
-    let pre = HookPhase::PreSync;
-    let (mut story, _) = syncing(vec![hook(pre, "a"), hook(pre, "b")]);
-    story.ask(Verb::Cancel);
-    assert_eq!(
-        story.go(),
-        ["stop sync/pre-sync/a 1", "stop sync/pre-sync/b 1", "finish sync 1 Cancelled", "close Cancelled"]
-    );
+    let mut problems = Problems::default();
+    ReleaseDocument::read("release.yml", &text, &mut problems);
+    let problems = problems.to_string();
+    assert!(problems.contains("lifecycle.preSync[0].action.location: the hook `look` is an action"), "{problems}");
 }

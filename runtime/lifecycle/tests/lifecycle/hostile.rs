@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 
-use pintle_lifecycle::document::{DriverDocument, Manifest, Problems, ReleaseDocument};
+use pintle_lifecycle::document::{DriverDocument, LifecycleDocument, Manifest, Problems, ReleaseDocument};
 
 use crate::driver::DRIVER;
+use crate::hooks::HOOKS;
 use crate::manifest::MANIFESTS;
 use crate::release::RELEASE;
 
@@ -13,6 +14,7 @@ fn read_all(text: &str) -> Problems {
     DriverDocument::read("driver.yml", text, &mut problems);
     ReleaseDocument::read("release.yml", text, &mut problems);
     Manifest::read("manifests.yml", text, &mut problems);
+    LifecycleDocument::read("hooks.yml", text, &mut problems);
     // What a person would see has to be made without a panic too.
     assert!(problems.is_empty() || !problems.to_string().is_empty());
     problems
@@ -109,9 +111,9 @@ proptest! {
 
     #[test]
     fn a_document_cut_or_bent_anywhere_does_no_harm(
-        which in 0..3_usize, start in any::<prop::sample::Index>(), len in 0..20_usize, put in "[ \n:{}\\[\\],\\-?#&*!|>'\"]{0,6}",
+        which in 0..4_usize, start in any::<prop::sample::Index>(), len in 0..20_usize, put in "[ \n:{}\\[\\],\\-?#&*!|>'\"]{0,6}",
     ) {
-        let mut text = [DRIVER, RELEASE, MANIFESTS][which].to_owned();
+        let mut text = [DRIVER, RELEASE, MANIFESTS, HOOKS][which].to_owned();
         let start = start.index(text.len());
         let end = (start + len).min(text.len());
         text.replace_range(start..end, &put);

@@ -1,6 +1,7 @@
 //! The pure room from outside: documents and their problems, plans, what a change does next, and how it is shown.
 
 mod decide;
+mod decide_hooks;
 mod driver;
 mod edit;
 mod example;

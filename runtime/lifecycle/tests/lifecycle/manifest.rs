@@ -34,7 +34,10 @@ const EDITS: &[Edit] = &[
     ("colour: red", "colour: 5"),
     ("app: shop", "app: 1.0"),
     ("image: localhost:5000/demo/shop:1.0.0", "image: localhost:5000/demo/Shop:1.0.0"),
-    ("image: localhost:5000/demo/shop:1.0.0", "image: 'shop:{{ app.version }}'"),
+    ("image: localhost:5000/demo/shop:1.0.0", "image: 'Shop:{{ app.version }}'"),
+    ("replicas: 1", "replicas: '{{ .values.replicas }}'"),
+    ("colour: red", "'{{ .values.colour }}': red"),
+    ("kind: ConfigMap", "kind: '{{ .values.kind }}'"),
     ("  image: localhost:5000/demo/shop:1.0.0\n", ""),
     ("  command: [shop, server]\n  args: [--verbose]\n", ""),
     ("command: [shop, server]", "command: shop server"),
@@ -109,4 +112,25 @@ fn two_objects_cannot_share_kind_and_name() {
     Manifest::check_unique(&manifests, &mut problems);
     let lines: Vec<String> = problems.to_string().lines().map(str::to_owned).collect();
     assert_eq!(lines[0], "shop.yml:1:1: metadata.name: Process shop-server is there already, in shop.yml:1:1");
+}
+
+#[test]
+fn templates_stand_in_texts_and_what_they_gave_is_looked_at() {
+    let text = MANIFESTS
+        .replace("shop:1.0.0", "shop:{{ .app.version }}")
+        .replace("name: settings", "name: '{{ .release.name }}-settings'")
+        .replace("colour: red", "colour/x: '{{ .values.colour }}'");
+    let manifests = good(&text);
+    let pointers = |place: usize| manifests[place].templates.iter().map(|t| t.pointer.as_str()).collect::<Vec<_>>();
+    assert_eq!((pointers(0), pointers(1)), (vec!["/spec/image"], vec!["/metadata/name", "/data/colour~1x"]));
+    let mut problems = Problems::default();
+    let process = manifests[0].rendered(&["localhost:5000/demo/shop:2".into()], &mut problems).unwrap();
+    let settings = manifests[1].rendered(&["a-settings".into(), "{{ red".into()], &mut problems).unwrap();
+    assert_eq!(problems, Problems::default());
+    assert_eq!(process.process.unwrap().image, "localhost:5000/demo/shop:2");
+    assert_eq!((settings.workload.name.as_str(), settings.place.line), ("a-settings", 14));
+    assert_eq!(settings.object["data"]["colour/x"], "{{ red");
+    assert!(settings.templates.is_empty());
+    assert_eq!(manifests[1].rendered(&["A".into(), String::new()], &mut problems), None);
+    assert!(problems.to_string().starts_with("shop.yml:16:18: metadata.name: `A` is no DNS label"), "{problems}");
 }

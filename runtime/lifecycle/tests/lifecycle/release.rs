@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
+use pintle_lifecycle::document::release::{DeletionPolicy, HookSettings};
 use pintle_lifecycle::document::{Problems, ReleaseDocument, image_at, release};
+use pintle_lifecycle::hook::HookPhase;
 
 use crate::edit::{Edit, report};
 
@@ -19,8 +21,8 @@ spec:
     server:
       image: "localhost:5000/shop:{{ app.version }}"
       env: {A: b}
-  healthAssessment: {}
-  hooks: {}
+  healthAssessment: {deadline: 5m, readyWhen: [{kind: Process, apiVersion: pintle.dev/v1alpha1, expr: 'object.up'}]}
+  hooks: {retention: {keepLast: 3, maxAge: 168h}, skip: [{name: migrate, phase: preSync}, {weight: -5}]}
   deletionPolicy: {keepWorkloads: false, blockOnClusterUnreachable: true}
   hold: false
 lifecycle: {}
@@ -58,12 +60,22 @@ const EDITS: &[Edit] = &[
     ("env: {A: b}", "env: {'': b}"),
     ("env: {A: b}", "env: {A: \"{{ app.version }}\"}"),
     ("env: {A: b}", "env: [A=b]"),
-    ("healthAssessment: {}", "healthAssessment: {deadline: 5m}"),
-    ("hooks: {}", "hooks: {skip: [{name: a}]}"),
-    ("keepWorkloads: false", "keepWorkloads: true"),
-    ("blockOnClusterUnreachable: true", "blockOnClusterUnreachable: false"),
-    ("hold: false", "hold: true"),
+    ("deadline: 5m", "deadline: 0s"),
+    ("deadline: 5m", "dedline: 5m"),
+    ("kind: Process, ", ""),
+    ("expr: 'object.up'", "expr: 'objects.up'"),
+    ("expr: 'object.up'", "expr: '\"a\"'"),
+    ("expr: 'object.up'", "expr: ''"),
+    ("keepLast: 3", "keepLast: all"),
+    ("maxAge: 168h", "maxAge: 168"),
+    ("{name: migrate, phase: preSync}", "{}"),
+    ("phase: preSync", "phase: presync"),
+    ("weight: -5", "weight: 1.5"),
+    ("keepWorkloads: false", "keepWorkloads: no"),
+    ("blockOnClusterUnreachable: true", "blockOnUnreachable: true"),
     ("hold: false", "hold: maybe"),
+    ("lifecycle: {}", "lifecycle: {path: ''}"),
+    ("lifecycle: {}", "lifecycle: {path: ./hooks.yml, test: []}"),
     ("lifecycle: {}", "lifecycle: {postSync: [{type: Pod}]}"),
     ("lifecycle: {}", "lifecycle: []"),
     ("lifecycle: {}", "livecycle: {}"),
@@ -93,6 +105,12 @@ fn a_release_reads_as_it_is_written() {
     let release = good(RELEASE);
     assert_eq!(release.spec.tenant.as_deref(), Some("acme"));
     assert_eq!(release.spec.values["deep"][0]["a"], 1);
+    let health = release.spec.health_assessment.as_ref().unwrap();
+    assert_eq!((health.deadline_ms, health.ready_when[0].expr.as_str()), (Some(300_000), "object.up"));
+    let retention = release.spec.hooks.retention.unwrap();
+    assert_eq!((retention.keep_last, retention.max_age_ms), (Some(3), Some(604_800_000)));
+    let skip: Vec<_> = release.spec.hooks.skip.iter().map(|skip| (skip.phase, skip.weight)).collect();
+    assert_eq!(skip, [(Some(HookPhase::PreSync), None), (None, Some(-5))]);
     let image = release.spec.components["server"].image.as_deref().unwrap();
     assert_eq!(image_at(image, "1.3.0"), "localhost:5000/shop:1.3.0");
     insta::assert_snapshot!("release_as_json", serde_json::to_string_pretty(&release).unwrap());
@@ -108,14 +126,40 @@ fn what_is_left_out_has_its_default() {
     assert_eq!(release.spec.tenant, None);
     assert_eq!(release.spec.values, serde_json::json!({}));
     assert_eq!(release.spec.content.unwrap().path().as_str(), ".");
+    assert_eq!(
+        release.spec.deletion_policy,
+        DeletionPolicy { keep_workloads: false, block_on_cluster_unreachable: true }
+    );
+    assert_eq!((release.spec.health_assessment, release.spec.hooks), (None, HookSettings::default()));
+    assert!(!release.spec.hold && release.lifecycle.is_empty() && release.lifecycle_path.is_none());
 }
 
 #[test]
 fn a_stored_release_reads_again_at_another_version_from_anywhere() {
-    let stored = good(RELEASE).stored(Path::new("/srv/shop"));
+    let text = RELEASE.replace("lifecycle: {}", "lifecycle: {path: ./hooks.yml}");
+    assert_eq!(good(&text).lifecycle_path.as_ref().unwrap().as_str(), "./hooks.yml");
+    let stored = good(&text).stored(Path::new("/srv/shop"));
     let again = good(&release::at_version(&stored, "1.3.0"));
     assert_eq!(again.spec.version.as_str(), "1.3.0");
     assert_eq!(again.spec.driver.as_ref().unwrap().path.as_str(), "/srv/shop/./driver");
+    assert_eq!(again.lifecycle_path.as_ref().unwrap().as_str(), "/srv/shop/./hooks.yml");
     assert_eq!(again.spec.components["server"].value, good(RELEASE).spec.components["server"].value);
     assert_eq!(again.stored(Path::new("/elsewhere"))["spec"]["driver"]["path"], "/srv/shop/./driver");
+}
+
+#[test]
+fn a_hook_is_left_out_by_all_that_is_said_of_it() {
+    let hook = |phase: &str, name: &str, weight: i32| {
+        let hook = format!("{{name: {name}, weight: {weight}, type: Action, action: {{location: 'a.wasm::b'}}}}");
+        good(&RELEASE.replace("lifecycle: {}", &format!("lifecycle: {{{phase}: [{hook}]}}"))).lifecycle.remove(0)
+    };
+    let skip = good(RELEASE).spec.hooks.skip;
+    for (hook, by) in [
+        (hook("preSync", "migrate", 0), [true, false]),
+        (hook("postSync", "migrate", 0), [false, false]),
+        (hook("preSync", "other", -5), [false, true]),
+        (hook("preSync", "migrate", -5), [true, true]),
+    ] {
+        assert_eq!([skip[0].fits(&hook), skip[1].fits(&hook)], by, "{}", *hook.name);
+    }
 }

@@ -8,7 +8,7 @@ use pintle_lifecycle::record::Verb;
 use pintle_lifecycle::status::ConditionStatus;
 use serde_json::{Value, json};
 
-use crate::hooks::{hook, plain};
+use crate::decide_hooks::{hook, plain};
 use crate::story::Story;
 
 fn entries(story: &Story) -> Value {

@@ -157,7 +157,9 @@ fn check_name(name: &str) -> Result<(), (String, String)> {
 fn read_hook(cursor: &Cursor<'_>) -> Option<HookName> {
     let text = cursor.text()?;
     if SYNC_HOOKS.contains(&text.as_str()) {
-        cursor.not_yet(&format!("actions of the phase {text} are"));
+        let message = format!("an action of {text} is a hook of type Action");
+        let hook = "{name: …, type: Action, action: {location: …}}";
+        cursor.problem(message, format!("write it under `spec.lifecycle`: `{text}: [{hook}]`"));
         return None;
     }
     cursor.word(&HOOKS)
@@ -185,7 +187,7 @@ fn read_mode(fields: &Fields<'_>, hook: Option<HookName>) -> Option<Option<ModeN
     Some(Some(mode))
 }
 
-fn read_location(cursor: &Cursor<'_>) -> Option<Placed<Location>> {
+pub(in crate::document) fn read_location(cursor: &Cursor<'_>) -> Option<Placed<Location>> {
     const CURE: &str = "name the module's file and the action in it, as in actions.wasm::upgrade";
     let text = cursor.text()?;
     let parts =
@@ -202,13 +204,8 @@ fn read_location(cursor: &Cursor<'_>) -> Option<Placed<Location>> {
     Some(cursor.placed(Location { file: file.to_owned(), export: export.to_owned() }))
 }
 
-fn read_on_failure(cursor: &Cursor<'_>) -> Option<OnFailure> {
-    let words = [("Fail", Some(OnFailure::Fail)), ("Continue", Some(OnFailure::Continue)), ("Undo", None::<OnFailure>)];
-    let word = cursor.word(&words)?;
-    if word.is_none() {
-        cursor.not_yet("`onFailure: Undo` is");
-    }
-    word
+pub(in crate::document) fn read_on_failure(cursor: &Cursor<'_>) -> Option<OnFailure> {
+    cursor.word(&[("Fail", OnFailure::Fail), ("Continue", OnFailure::Continue), ("Undo", OnFailure::Undo)])
 }
 
 fn read_retry(cursor: &Cursor<'_>) -> Option<Retry> {

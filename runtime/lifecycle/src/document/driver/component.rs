@@ -4,16 +4,52 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::document::problem::Placed;
-use crate::document::reader::Cursor;
+use crate::document::problem::{Place, Placed, Problem, Problems};
+use crate::document::reader::{Cursor, shortened};
+use crate::document::template::OPEN;
+use crate::ids::is_label;
 use crate::plan::Workload;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ComponentSpec {
     pub name: String,
+    /// Its name may be a template: see [`ComponentSpec::template`].
     pub workload: Placed<Workload>,
+    /// The workload's name and where it is written.
+    #[serde(skip)]
+    pub workload_name: Placed<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub container: Option<Placed<String>>,
+}
+
+impl ComponentSpec {
+    /// The name of the workload, where it is a template.
+    #[must_use]
+    pub fn template(&self) -> Option<&Placed<String>> {
+        Some(&self.workload_name).filter(|name| name.contains(OPEN))
+    }
+}
+
+/// Refuses workloads that are of two components, and names that are none: to be asked once names are rendered.
+pub fn check_workloads<'a>(
+    components: impl IntoIterator<Item = (&'a ComponentSpec, &'a Workload)>,
+    problems: &mut Problems,
+) {
+    let mut first: BTreeMap<&Workload, &str> = BTreeMap::new();
+    for (component, workload) in components {
+        let place = &component.workload_name.place;
+        if component.template().is_some() && !is_label(&workload.name) {
+            let message = format!("the template gives `{}`, which is no DNS label", shortened(&workload.name));
+            problems.push(place.problem(message, "use lower-case letters, digits and `-` inside, at most 63"));
+        } else if let Some(other) = first.insert(workload, &component.name) {
+            problems.push(shared(&component.workload.place, workload, other));
+        }
+    }
+}
+
+fn shared(place: &Place, workload: &Workload, other: &str) -> Problem {
+    let message = format!("{workload} is the workload of the component `{other}` already");
+    place.problem(message, "give each component a workload of its own")
 }
 
 /// The components of a driver as far as they could be read.
@@ -44,21 +80,22 @@ pub(super) fn read(list: &Cursor<'_>) -> Components {
             item.problem_at(&name.place, message, "give each component a name of its own");
             continue;
         }
-        let Some(workload) = workload else { continue };
+        let Some((workload, workload_name)) = workload else { continue };
         if let Some(other) = workloads.insert(workload.value.clone(), name.value.clone()) {
-            let message = format!("{} is the workload of the component `{other}` already", workload.value);
-            item.problem_at(&workload.place, message, "give each component a workload of its own");
+            let problem = shared(&workload.place, &workload.value, &other);
+            item.problem_at(&workload.place, problem.message, problem.cure);
             continue;
         }
-        components.whole.push(ComponentSpec { name: name.value, workload, container });
+        components.whole.push(ComponentSpec { name: name.value, workload, workload_name, container });
     }
     components
 }
 
-fn read_workload(cursor: &Cursor<'_>) -> Option<Placed<Workload>> {
+fn read_workload(cursor: &Cursor<'_>) -> Option<(Placed<Workload>, Placed<String>)> {
     let (kind, name) = cursor.fields(|fields| {
         let kind = fields.required("kind").and_then(|value| value.text());
-        (kind, fields.required("name").and_then(|value| value.text()))
+        (kind, fields.required("name").and_then(|value| Some(value.placed(value.text()?))))
     })?;
-    Some(cursor.placed(Workload { kind: kind?, name: name? }))
+    let name = name?;
+    Some((cursor.placed(Workload { kind: kind?, name: name.value.clone() }), name))
 }

@@ -1,9 +1,11 @@
 //! Reading single values: texts, names, numbers, durations, words.
 
+use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use super::Cursor;
 use super::word::{is_version, nearest, shortened};
+use crate::document::template::OPEN;
 use crate::document::yaml::Value;
 use crate::document::{duration, image};
 use crate::ids::is_label;
@@ -34,9 +36,12 @@ impl Cursor<'_> {
         None
     }
 
-    /// A text that `check` finds nothing wrong with.
+    /// A text that `check` finds nothing wrong with, or a template: what that gives is checked once it is rendered.
     pub fn checked_text(&self, check: impl FnOnce(&str) -> Result<(), (String, String)>) -> Option<String> {
         let text = self.text()?;
+        if self.is_template() {
+            return Some(text);
+        }
         match check(&text) {
             Ok(()) => Some(text),
             Err((message, cure)) => {
@@ -44,6 +49,19 @@ impl Cursor<'_> {
                 None
             }
         }
+    }
+
+    /// A text with something in it.
+    #[must_use]
+    pub fn filled_text(&self) -> Option<String> {
+        self.checked_text(|text| {
+            let empty = text.trim().is_empty();
+            if empty {
+                Err(("the text is empty".to_owned(), "write something, or remove it".to_owned()))
+            } else {
+                Ok(())
+            }
+        })
     }
 
     /// A DNS-1123 label.
@@ -73,9 +91,17 @@ impl Cursor<'_> {
     /// An image reference, in which the application's version may stand where templates allow it.
     #[must_use]
     pub fn image(&self) -> Option<String> {
-        self.checked_text(|text| {
-            image::check(text).map_err(|error| (error.to_string(), "as in host:5000/team/shop:1.2.0".to_owned()))
-        })
+        let text = self.text()?;
+        if self.is_template() && image::image_at(&text, "").contains(OPEN) {
+            return Some(text);
+        }
+        match image::check(&text) {
+            Ok(()) => Some(text),
+            Err(error) => {
+                self.problem(error.to_string(), "as in host:5000/team/shop:1.2.0");
+                None
+            }
+        }
     }
 
     #[must_use]
@@ -83,18 +109,28 @@ impl Cursor<'_> {
         if let Value::Bool(truth) = self.node.value {
             return Some(truth);
         }
-        self.wrong_type("true or false", "");
+        self.wrong_kind("true or false");
         None
     }
 
+    /// Something stands where a number or a truth value has to.
+    fn wrong_kind(&self, expected: &str) {
+        if self.is_template() {
+            let message = format!("a template gives a text, and this has to be {expected}");
+            self.problem(message, "write the value out");
+        } else {
+            self.wrong_type(expected, "");
+        }
+    }
+
     #[must_use]
-    pub fn integer(&self, range: RangeInclusive<u32>) -> Option<u32> {
+    pub fn integer<T: TryFrom<i64> + PartialOrd + Display>(&self, range: RangeInclusive<T>) -> Option<T> {
         let bounds = format!("a whole number from {} to {}", range.start(), range.end());
         let Value::Number { number, .. } = &self.node.value else {
-            self.wrong_type(&bounds, "");
+            self.wrong_kind(&bounds);
             return None;
         };
-        let whole = number.as_u64().and_then(|n| u32::try_from(n).ok()).filter(|n| range.contains(n));
+        let whole = number.as_i64().and_then(|n| T::try_from(n).ok()).filter(|n| range.contains(n));
         if whole.is_none() {
             self.wrong_type(&bounds, "");
         }
