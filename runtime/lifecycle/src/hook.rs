@@ -57,12 +57,16 @@ pub struct Hook {
     pub skip: Option<String>,
 }
 
-/// A hook that a later change may come to: with its templates and its condition as they were written.
+/// A hook as it was declared, with its templates and its condition as they were written: what a later change opens it from, which
+/// needs no document for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct LaterHook {
+pub struct DeclaredHook {
     #[serde(flatten)]
     pub hook: Hook,
+    /// The changes that it runs in; none: all that come to its phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<Vec<ChangeKind>>,
     /// In CEL; empty where it always runs.
     #[serde(default, rename = "if", skip_serializing_if = "String::is_empty")]
     pub condition: String,

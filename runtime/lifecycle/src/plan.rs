@@ -6,8 +6,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::document::release::HookSkip;
 use crate::grant::Permissions;
-use crate::hook::{Hook, HookPhase, HookWork, LaterHook};
+use crate::hook::{DeclaredHook, Hook, HookPhase, HookWork};
 use crate::ids::{ReleaseKey, StepId};
 use crate::json::Json;
 
@@ -55,9 +56,17 @@ pub struct Plan {
     /// What a later `test` will run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on_test: Vec<Phase>,
-    /// Hooks of the phases of a later `delete` or `test`.
+    /// What a later `rollback` to this change will run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub later_hooks: Vec<LaterHook>,
+    pub on_rollback: Vec<Phase>,
+    /// All hooks as they were declared, for later changes that are made from this plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub declared: Vec<DeclaredHook>,
+    /// Hooks that the release leaves out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skips: Vec<HookSkip>,
+    #[serde(default, skip_serializing_if = "Deletion::is_default")]
+    pub deletion: Deletion,
     /// When what was applied counts as healthy; none where that is once it is applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health: Option<Health>,
@@ -225,6 +234,29 @@ pub enum OnFailure {
     Undo,
 }
 
+/// `spec.deletionPolicy` of a release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Deletion {
+    /// Whether what was applied stays.
+    pub keep_workloads: bool,
+    /// Whether a deletion waits for a cluster that cannot be reached.
+    pub block_on_cluster_unreachable: bool,
+}
+
+impl Default for Deletion {
+    fn default() -> Self {
+        Self { keep_workloads: false, block_on_cluster_unreachable: true }
+    }
+}
+
+impl Deletion {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// `spec.healthAssessment` of a release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -333,8 +365,9 @@ impl Plan {
     /// Digests of the modules that the change or a later delete needs, each once.
     #[must_use]
     pub fn modules(&self) -> Vec<&str> {
-        let modes = self.modes().chain(modes(&self.on_delete)).chain(modes(&self.on_test));
-        let hooks = self.hooks.iter().chain(self.later_hooks.iter().map(|later| &later.hook));
+        let modes =
+            self.modes().chain(modes(&self.on_delete)).chain(modes(&self.on_test)).chain(modes(&self.on_rollback));
+        let hooks = self.hooks.iter().chain(self.declared.iter().map(|declared| &declared.hook));
         let of_hooks = hooks.filter_map(|hook| match &hook.work {
             HookWork::Action { action } => Some(&**action),
             HookWork::Workload { .. } | HookWork::Objects { .. } => None,

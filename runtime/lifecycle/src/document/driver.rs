@@ -62,8 +62,8 @@ impl DriverDocument {
     }
 
     /// The actions of a mode, in the order in which they run.
-    pub fn actions_of(&self, hook: HookName, mode: ModeName) -> impl Iterator<Item = &ActionSpec> {
-        self.spec.actions.iter().filter(move |action| action.hook == hook && action.mode == Some(mode))
+    pub fn actions_of(&self, hook: HookName, mode: Option<ModeName>) -> impl Iterator<Item = &ActionSpec> {
+        self.spec.actions.iter().filter(move |action| action.hook == hook && action.mode == mode)
     }
 
     /// Where the actions are, those of its hooks last.

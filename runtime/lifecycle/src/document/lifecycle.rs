@@ -164,9 +164,13 @@ pub fn check_work(work: &WorkSpec, place: &Place, problems: &mut Problems) {
 
 /// Refuses names that are in a phase twice and, where there is no driver, actions: their modules are files of one. To be asked of the
 /// hooks of a release and of its driver together.
-pub fn check_hooks(hooks: &[HookSpec], has_driver: bool, problems: &mut Problems) {
-    check_names(hooks, problems);
-    for hook in hooks.iter().filter(|_| !has_driver) {
+pub fn check_hooks<'a>(
+    hooks: impl IntoIterator<Item = &'a HookSpec> + Clone,
+    has_driver: bool,
+    problems: &mut Problems,
+) {
+    check_names(hooks.clone(), problems);
+    for hook in hooks.into_iter().filter(|_| !has_driver) {
         if let WorkSpec::Action { location, .. } = &hook.work {
             let message =
                 format!("the hook `{}` is an action, and the release has no driver that brings it", *hook.name);
@@ -176,7 +180,7 @@ pub fn check_hooks(hooks: &[HookSpec], has_driver: bool, problems: &mut Problems
     }
 }
 
-pub(super) fn check_names(hooks: &[HookSpec], problems: &mut Problems) {
+pub(super) fn check_names<'a>(hooks: impl IntoIterator<Item = &'a HookSpec>, problems: &mut Problems) {
     let mut first: BTreeMap<(HookPhase, &str), &Place> = BTreeMap::new();
     for hook in hooks {
         if let Some(place) = first.get(&(hook.phase, hook.name.as_str())) {

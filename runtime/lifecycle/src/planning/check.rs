@@ -3,24 +3,44 @@
 use std::collections::BTreeMap;
 
 use super::{Module, PlanInput};
-use crate::document::driver::{ActionSpec, ComponentSpec};
+use crate::document::driver::{ComponentSpec, Location};
+use crate::document::lifecycle::{HookSpec, WorkSpec};
 use crate::document::reader::nearest;
-use crate::document::{Manifest, Problems};
+use crate::document::{Manifest, Placed, Problems};
+use crate::plan::Workload;
 
 pub(super) fn documents(input: &PlanInput<'_>, problems: &mut Problems) {
-    Manifest::check_unique(input.manifests, problems);
     driver(input, problems);
     release(input, problems);
-    if let Some(driver) = input.driver.filter(|_| manifests_are_whole(input)) {
-        for component in &driver.spec.components {
-            workload(component, input.manifests, problems);
-        }
+    if !has_templates(input) {
+        let workloads: Vec<&Workload> = components(input).iter().map(|component| &component.workload.value).collect();
+        content(input, input.manifests, &workloads, problems);
     }
     // A driver that could not be read declares what nobody knows.
     if input.driver.is_some() || input.release.spec.driver.is_none() {
         let declared = input.driver.map(|driver| driver.spec.components.as_slice()).unwrap_or_default();
         let names: Vec<&str> = declared.iter().map(|component| component.name.as_str()).collect();
         input.release.check_components(&names, problems);
+    }
+}
+
+/// Whether names are known only once templates are rendered.
+pub(super) fn has_templates(input: &PlanInput<'_>) -> bool {
+    input.manifests.iter().any(|manifest| !manifest.templates.is_empty())
+        || components(input).iter().any(|component| component.template().is_some())
+}
+
+pub(super) fn components<'a>(input: &PlanInput<'a>) -> &'a [ComponentSpec] {
+    input.driver.map(|driver| driver.spec.components.as_slice()).unwrap_or_default()
+}
+
+/// The manifests and the workloads of the components fit, by their final names.
+pub(super) fn content(input: &PlanInput<'_>, manifests: &[Manifest], workloads: &[&Workload], problems: &mut Problems) {
+    Manifest::check_unique(manifests, problems);
+    if manifests_are_whole(input) {
+        for (component, wanted) in components(input).iter().zip(workloads) {
+            workload(component, wanted, manifests, problems);
+        }
     }
 }
 
@@ -70,8 +90,7 @@ fn manifests_are_whole(input: &PlanInput<'_>) -> bool {
 }
 
 /// A component's workload is a process of the manifests.
-fn workload(component: &ComponentSpec, manifests: &[Manifest], problems: &mut Problems) {
-    let wanted = &component.workload.value;
+fn workload(component: &ComponentSpec, wanted: &Workload, manifests: &[Manifest], problems: &mut Problems) {
     match manifests.iter().find(|manifest| manifest.workload == *wanted) {
         None => {
             let known: Vec<String> = manifests.iter().map(|manifest| manifest.workload.to_string()).collect();
@@ -97,26 +116,34 @@ fn workload(component: &ComponentSpec, manifests: &[Manifest], problems: &mut Pr
 
 /// The modules of the driver's actions, by file. Each action is in its module; whether a module can run at all was
 /// found when it was admitted.
-pub(super) fn modules<'a>(input: &PlanInput<'a>, problems: &mut Problems) -> BTreeMap<&'a str, &'a Module> {
+pub(super) fn modules<'a>(
+    input: &PlanInput<'a>,
+    specs: &[&'a HookSpec],
+    problems: &mut Problems,
+) -> BTreeMap<&'a str, &'a Module> {
     let mut admitted = BTreeMap::new();
     let actions = input.driver.map(|driver| driver.spec.actions.as_slice()).unwrap_or_default();
+    let of_hooks = specs.iter().filter_map(|spec| match &spec.work {
+        WorkSpec::Action { location, .. } => Some(location),
+        WorkSpec::Workload { .. } | WorkSpec::Objects { .. } => None,
+    });
     let mut seen: Vec<&str> = Vec::new();
-    for action in actions {
-        let file = action.location.file.as_str();
+    for location in actions.iter().map(|action| &action.location).chain(of_hooks) {
+        let file = location.file.as_str();
         match input.modules.get(file) {
             Some(Ok(module)) => {
-                exported(action, module, problems);
+                exported(location, module, problems);
                 admitted.insert(file, module);
             }
             // The first action that names the module tells.
             _ if seen.contains(&file) => {}
             Some(Err(why)) => {
                 let message = format!("the module `{file}` is refused: {why}");
-                problems.push(action.location.place.problem(message, "build the module again, or name another"));
+                problems.push(location.place.problem(message, "build the module again, or name another"));
             }
             None => {
                 let cure = "build it, or name a module in the driver's folder";
-                problems.push(action.location.place.problem(format!("the module `{file}` is not there"), cure));
+                problems.push(location.place.problem(format!("the module `{file}` is not there"), cure));
             }
         }
         seen.push(file);
@@ -124,8 +151,7 @@ pub(super) fn modules<'a>(input: &PlanInput<'a>, problems: &mut Problems) -> BTr
     admitted
 }
 
-fn exported(action: &ActionSpec, module: &Module, problems: &mut Problems) {
-    let location = &action.location;
+fn exported(location: &Placed<Location>, module: &Module, problems: &mut Problems) {
     if module.actions.contains(&location.export) {
         return;
     }

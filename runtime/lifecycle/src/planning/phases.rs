@@ -5,23 +5,26 @@ use std::collections::BTreeMap;
 use super::Module;
 use crate::document::DriverDocument;
 use crate::document::driver::{ActionSpec, HookName, ModeName};
+use crate::hook::HookPhase;
 use crate::ids::StepId;
 use crate::json::Json;
 use crate::plan::{ActionPlan, ChangeKind, Mode, Node, Phase};
 
-/// The phases of a change of that kind that do anything, in order.
+/// The phases of a change of that kind, in order. Hooks of phases that are in no sync are named wherever they may be.
 pub(super) fn of(kind: ChangeKind, driver: Option<&DriverDocument>, modules: &BTreeMap<&str, &Module>) -> Vec<Phase> {
     let hook = match kind {
         ChangeKind::Setup => HookName::Setup,
         ChangeKind::Upgrade => HookName::Upgrade,
         ChangeKind::Rollback => HookName::Rollback,
         ChangeKind::Delete => HookName::Delete,
-        ChangeKind::Update | ChangeKind::Test => {
+        ChangeKind::Test => return of_test(driver, modules),
+        ChangeKind::Update => {
             return vec![Phase { name: "sync".into(), nodes: vec![Node::Sync { step: StepId::root("sync") }] }];
         }
     };
-    let mode = |mode: ModeName| mode_of(hook, mode, driver, modules);
+    let mode = |mode: ModeName| mode_of(hook, Some(mode), driver, modules);
     let with_actions = |mode: Mode| (!mode.actions.is_empty()).then_some(Node::Mode(mode));
+    let hooks = |phase| (kind == ChangeKind::Delete).then_some(Node::Hooks { phase });
     let core = match kind {
         ChangeKind::Delete => Node::Remove { step: StepId::root("remove") },
         // The core phase of an upgrade always records a step.
@@ -29,25 +32,41 @@ pub(super) fn of(kind: ChangeKind, driver: Option<&DriverDocument>, modules: &BT
         _ => with_actions(mode(ModeName::Core)).unwrap_or_else(|| Node::Sync { step: StepId::root("sync") }),
     };
     let phases = [
-        (format!("pre{}", capital(hook)), with_actions(mode(ModeName::Pre))),
-        (hook.to_string(), Some(core)),
-        (format!("post{}", capital(hook)), with_actions(mode(ModeName::Post))),
+        (format!("pre{}", capital(hook)), vec![with_actions(mode(ModeName::Pre)), hooks(HookPhase::PreDelete)]),
+        (hook.to_string(), vec![Some(core)]),
+        (format!("post{}", capital(hook)), vec![with_actions(mode(ModeName::Post)), hooks(HookPhase::PostDelete)]),
     ];
-    phases.into_iter().filter_map(|(name, node)| Some(Phase { name, nodes: vec![node?] })).collect()
+    let phase =
+        |(name, nodes): (String, Vec<Option<Node>>)| Phase { name, nodes: nodes.into_iter().flatten().collect() };
+    phases.into_iter().map(phase).filter(|phase| !phase.nodes.is_empty()).collect()
 }
 
-fn mode_of(hook: HookName, mode: ModeName, driver: Option<&DriverDocument>, modules: &BTreeMap<&str, &Module>) -> Mode {
+fn of_test(driver: Option<&DriverDocument>, modules: &BTreeMap<&str, &Module>) -> Vec<Phase> {
+    let mode = mode_of(HookName::Test, None, driver, modules);
+    let actions = (!mode.actions.is_empty()).then_some(Node::Mode(mode));
+    let nodes = actions.into_iter().chain([Node::Hooks { phase: HookPhase::Test }]).collect();
+    vec![Phase { name: "test".into(), nodes }]
+}
+
+/// `test` has no modes.
+fn mode_of(
+    hook: HookName,
+    mode: Option<ModeName>,
+    driver: Option<&DriverDocument>,
+    modules: &BTreeMap<&str, &Module>,
+) -> Mode {
     let shown = match mode {
-        ModeName::Core => format!("the {hook} hook"),
-        ModeName::Pre | ModeName::Post => format!("the {hook} {mode}-hook"),
+        Some(mode @ (ModeName::Pre | ModeName::Post)) => format!("the {hook} {mode}-hook"),
+        Some(ModeName::Core) | None => format!("the {hook} hook"),
     };
-    let step = StepId::root(&format!("{hook}-{mode}"));
+    // Not `test` alone, which steps of hooks of that phase begin with.
+    let step = StepId::root(&mode.map_or_else(|| format!("{hook}-actions"), |mode| format!("{hook}-{mode}")));
     let specs = driver.into_iter().flat_map(|driver| driver.actions_of(hook, mode));
     Mode {
         title: format!("Run {shown}"),
         starter: shown,
         actions: specs.filter_map(|spec| action(spec, &step, modules)).collect(),
-        syncs: mode == ModeName::Core,
+        syncs: mode == Some(ModeName::Core),
         step,
     }
 }

@@ -3,18 +3,19 @@
 use serde_json::{Map, Value};
 
 use super::PlanInput;
+use super::content::Content;
 use crate::digest::sha256;
 use crate::document::image_at;
 use crate::json::Json;
 use crate::plan::{Render, RenderRef};
 
-pub(super) fn of(input: &PlanInput<'_>, generation: u64) -> Render {
+pub(super) fn of(input: &PlanInput<'_>, content: &Content<'_>, generation: u64) -> Render {
     let version = input.release.spec.version.value.clone();
-    let mut objects: Vec<Value> = input.manifests.iter().map(|manifest| manifest.object.clone()).collect();
+    let mut objects: Vec<Value> = content.manifests.iter().map(|manifest| manifest.object.clone()).collect();
     let declared = input.driver.map(|driver| driver.spec.components.as_slice()).unwrap_or_default();
-    for component in declared {
+    for (component, workload) in declared.iter().zip(&content.workloads) {
         let Some(set) = input.release.spec.components.get(&component.name) else { continue };
-        let place = input.manifests.iter().position(|manifest| manifest.workload == component.workload.value);
+        let place = content.manifests.iter().position(|manifest| manifest.workload == *workload);
         let spec = place.and_then(|place| objects[place].get_mut("spec")).and_then(Value::as_object_mut);
         let Some(spec) = spec else { continue };
         if let Some(image) = &set.image {

@@ -5,11 +5,11 @@ use pintle_lifecycle::decide::{SyncProgress, decide, sync_progress};
 use pintle_lifecycle::ending::{ChangeState, Ending};
 use pintle_lifecycle::ids::StepId;
 use pintle_lifecycle::plan::{Node, OnFailure, Plan, Stopped};
-use pintle_lifecycle::planning::plan_delete;
 use pintle_lifecycle::record::{Event, Verb};
 
 use crate::shop::Shop;
 use crate::story::Story;
+use crate::templates::deleted;
 
 const UPGRADE: &str = "upgrade-core/upgrade";
 const NESTED: &str = "upgrade-core/upgrade/1.0/apply";
@@ -265,7 +265,7 @@ fn a_delete_runs_its_hooks_around_the_removal() {
         if step.ends_with("apply") { setup.apply(&step) } else { setup.succeed(&step) }
     }
     let view = setup.release.clone().unwrap();
-    let mut story = Story::after(Some(view.clone()), &plan_delete(&view, &setup.history.plan).unwrap());
+    let mut story = Story::after(Some(view.clone()), &deleted(&view, &setup.history.plan).unwrap());
     assert_eq!(story.go().last().unwrap(), "run delete-pre/save 1: act");
     story.succeed("delete-pre/save");
     assert_eq!(story.go(), ["finish delete-pre 1 Succeeded", "start remove 1", "run remove 1: remove"]);

@@ -175,12 +175,12 @@ fn a_driver_reads_as_it_is_written() {
     problems.check().unwrap();
     assert_eq!((driver.metadata.name.as_str(), driver.metadata.version.as_str()), ("shop", "1.2.0"));
     assert_eq!(driver.modules(), ["actions.wasm"]);
-    let upgrade = driver.actions_of(HookName::Upgrade, ModeName::Core).next().unwrap();
+    let upgrade = driver.actions_of(HookName::Upgrade, Some(ModeName::Core)).next().unwrap();
     assert_eq!(upgrade.timeout_ms, Some(1_800_000));
     assert_eq!((upgrade.retry.attempts, upgrade.retry.backoff_ms), (2, 30_000));
     assert_eq!(upgrade.on_failure, OnFailure::Fail);
     assert_eq!((upgrade.location.place.line, upgrade.location.place.column), (19, 17));
-    let setup = driver.actions_of(HookName::Setup, ModeName::Pre).next().unwrap();
+    let setup = driver.actions_of(HookName::Setup, Some(ModeName::Pre)).next().unwrap();
     assert_eq!((setup.step_name().as_str(), setup.retry.attempts, setup.timeout_ms), ("pre-setup", 1, None));
     assert_eq!(driver.spec.actions[3].on_failure, OnFailure::Continue);
     assert_eq!(driver.spec.components[0].template(), None);

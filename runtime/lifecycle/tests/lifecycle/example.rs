@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use pintle_lifecycle::document::{DriverDocument, Manifest, Problems, ReleaseDocument};
 use pintle_lifecycle::plan::ChangeKind;
-use pintle_lifecycle::planning::{Folders, Module, PlanInput, Planned, plan};
+use pintle_lifecycle::planning::{Folders, Module, PlanInput, Planned};
+
+use crate::templates::planned;
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples-actions/shop")
@@ -27,7 +29,7 @@ fn the_shop_is_accepted_and_planned() {
     let modules = BTreeMap::from([("actions.wasm".to_owned(), Ok(module))]);
     for name in ["release.yml", "release-1.1.0.yml", "release-1.2.0.yml"] {
         let release = ReleaseDocument::read(name, &read(name), &mut problems).unwrap();
-        let planned = plan(&PlanInput {
+        let planned = planned(&PlanInput {
             problems: problems.clone(),
             release: &release,
             driver: Some(&driver),
@@ -39,6 +41,8 @@ fn the_shop_is_accepted_and_planned() {
             former: None,
             last_plan: None,
             fresh_uid: "0123456789abcdef",
+            lifecycle: &[],
+            skip_hooks: &[],
         });
         let Ok(Planned::Change(plan)) = planned else { panic!("{name}: {planned:?}") };
         assert_eq!((plan.kind, &plan.to_version), (ChangeKind::Setup, &release.spec.version.value));

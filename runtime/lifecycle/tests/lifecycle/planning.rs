@@ -5,9 +5,10 @@ use pintle_lifecycle::ending::ChangeState;
 use pintle_lifecycle::ids::{ReleaseKey, is_label};
 use pintle_lifecycle::plan::{ChangeKind, DriverRef, Node, Plan, Stopped};
 use pintle_lifecycle::plan_view;
-use pintle_lifecycle::planning::{DeleteRefused, Folders, PlanInput, Planned, plan, plan_delete};
+use pintle_lifecycle::planning::{Folders, PlanInput, Planned, Refused};
 
 use crate::shop::Shop;
+use crate::templates::{deleted, planned};
 
 fn nothing(shop: &Shop) -> (String, Option<String>) {
     match shop.plan() {
@@ -124,7 +125,7 @@ fn another_content_alone_is_an_update() {
 #[test]
 fn the_same_document_again_is_nothing() {
     let shop = Shop::new().after(ChangeState::Succeeded);
-    assert_eq!(nothing(&shop), ("version, driver and content are as they were applied".to_owned(), None));
+    assert_eq!(nothing(&shop), ("version, driver, content and hooks are as they were applied".to_owned(), None));
     // The order in which a file is written changes nothing.
     let shop = shop.edited(&[(
         "{image: 'localhost:5000/demo/shop:1.0.0', command: [shop, worker]}",
@@ -198,8 +199,10 @@ fn plain_content_needs_no_driver() {
         former: None,
         last_plan: None,
         fresh_uid: "0",
+        lifecycle: &[],
+        skip_hooks: &[],
     };
-    let Ok(Planned::Change(plan)) = plan(&input(&release)) else { panic!("no plan") };
+    let Ok(Planned::Change(plan)) = planned(&input(&release)) else { panic!("no plan") };
     assert_eq!(nodes(&plan), ["setup: sync sync"]);
     assert_eq!(plan.document.value()["spec"]["content"]["manifests"]["path"], "/r/m");
     assert_eq!((plan.driver, plan.driver_dir, plan.components.len()), (None, None, 0));
@@ -213,7 +216,7 @@ fn plain_content_needs_no_driver() {
 fn a_delete_runs_what_was_frozen() {
     let shop = Shop::new().after(ChangeState::Succeeded);
     let (view, last) = (shop.view.as_ref().unwrap(), shop.last.as_ref().unwrap());
-    let plan = plan_delete(view, last).unwrap();
+    let plan = deleted(view, last).unwrap();
     assert_eq!(
         nodes(&plan),
         ["preDelete: Run the delete pre-hook [delete-pre/save] by the delete pre-hook", "delete: remove remove"]
@@ -229,7 +232,7 @@ fn a_delete_finds_what_is_applied_though_the_newest_change_applied_nothing() {
     let first = shop.last.clone().unwrap();
     let mut shop = shop.edited(&[("  version: 1.0.0\n  comp", "  version: 1.1.0\n  comp")]).after(ChangeState::Failed);
     shop.view.as_mut().unwrap().applied = Some(first.render.reference.clone());
-    let plan = plan_delete(shop.view.as_ref().unwrap(), shop.last.as_ref().unwrap()).unwrap();
+    let plan = deleted(shop.view.as_ref().unwrap(), shop.last.as_ref().unwrap()).unwrap();
     assert_eq!(plan.render, first.render);
     assert_eq!(plan.to_version, "1.0.0");
 }
@@ -240,10 +243,10 @@ fn a_delete_is_refused_while_a_change_is_open_and_after_the_end() {
     let last = shop.last.clone().unwrap();
     let view = shop.view.as_mut().unwrap();
     view.open = Some(view.key.change(3));
-    assert_eq!(plan_delete(view, &last), Err(DeleteRefused::Open(view.key.change(3))));
+    assert_eq!(deleted(view, &last), Err(Refused::Open(view.key.change(3))));
     view.open = None;
     view.deleted = true;
-    assert_eq!(plan_delete(view, &last), Err(DeleteRefused::Gone("shop".into())));
+    assert_eq!(deleted(view, &last), Err(Refused::Gone("shop".into())));
 }
 
 #[test]
@@ -314,7 +317,7 @@ fn plans_survive_their_stored_form_and_have_labels_as_steps() {
 fn a_plan_reads_as_a_tree_and_what_it_changes() {
     insta::assert_snapshot!("plan_of_setup", plan_view::text(&Shop::new().planned()));
     let shop = Shop::new().after(ChangeState::Succeeded);
-    let delete = plan_delete(shop.view.as_ref().unwrap(), shop.last.as_ref().unwrap()).unwrap();
+    let delete = deleted(shop.view.as_ref().unwrap(), shop.last.as_ref().unwrap()).unwrap();
     insta::assert_snapshot!("plan_of_delete", plan_view::text(&delete));
     let shop = shop.edited(&[
         ("  version: 1.0.0\n  comp", "  version: 1.1.0\n  comp"),

@@ -6,9 +6,11 @@ use std::path::PathBuf;
 use pintle_lifecycle::document::{DriverDocument, Manifest, Problems, ReleaseDocument};
 use pintle_lifecycle::ending::ChangeState;
 use pintle_lifecycle::plan::Plan;
-use pintle_lifecycle::planning::{Folders, Module, PlanInput, Planned, plan};
+use pintle_lifecycle::planning::{Folders, Module, PlanError, PlanInput, Planned};
 use pintle_lifecycle::status::Lifecycle;
 use pintle_lifecycle::view::ReleaseView;
+
+use crate::templates::planned;
 
 /// The shop of the example, as texts.
 pub struct Shop {
@@ -106,7 +108,7 @@ impl Shop {
         let manifests = Manifest::read("manifests/shop.yml", &self.manifests, &mut problems);
         let former = self.last.as_ref().map(|last| &last.render);
         let applied = self.view.as_ref().and_then(|view| view.applied.as_ref());
-        plan(&PlanInput {
+        let planned = planned(&PlanInput {
             problems,
             release: &release,
             driver: driver.as_ref(),
@@ -122,6 +124,12 @@ impl Shop {
             former: former.filter(|_| applied.is_some()),
             last_plan: self.last.as_ref(),
             fresh_uid: "00112233445566ff",
+            lifecycle: &[],
+            skip_hooks: &[],
+        });
+        planned.map_err(|error| match error {
+            PlanError::Problems(problems) => problems,
+            other => panic!("{other}"),
         })
     }
 

@@ -1,11 +1,10 @@
 //! Settings of a release beside what it installs: hooks that it leaves out and keeps, its health, and what its end leaves.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use crate::document::lifecycle::HookSpec;
 use crate::document::problem::Placed;
 use crate::document::reader::Cursor;
-use crate::hook::HookPhase;
+use crate::hook::{Hook, HookPhase};
 
 /// `spec.hooks`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -31,7 +30,7 @@ pub struct Retention {
 }
 
 /// Hooks that fit all that is said.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookSkip {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -89,8 +88,8 @@ impl Default for DeletionPolicy {
 impl HookSkip {
     /// Whether the hook is left out.
     #[must_use]
-    pub fn fits(&self, hook: &HookSpec) -> bool {
-        self.name.as_ref().is_none_or(|name| *name == hook.name.value)
+    pub fn fits(&self, hook: &Hook) -> bool {
+        self.name.as_ref().is_none_or(|name| *name == hook.name)
             && self.phase.is_none_or(|phase| phase == hook.phase)
             && self.weight.is_none_or(|weight| weight == hook.weight)
     }
