@@ -23,6 +23,11 @@ async fn lifted(platform: &Simulated, workload: &HookWorkload) -> HookRef {
     hook
 }
 
+/// How a hook's workload ended, which it must.
+async fn ended(platform: &Simulated, hook: &HookRef) -> JobResult {
+    timeout(DAY, platform.wait_hook(&target(), hook)).await.unwrap().unwrap()
+}
+
 fn order(world: &World) -> Vec<String> {
     world.hook_order().iter().map(ToString::to_string).collect()
 }
@@ -50,7 +55,7 @@ async fn a_fenced_workload_runs_when_its_fence_is_lifted_and_only_once() {
     assert_eq!(order(&world), [""; 0]);
     for _ in 0..2 {
         platform.lift_hook("lift", &target(), &hook).await.unwrap();
-        let result = platform.wait_hook(&target(), &hook).await.unwrap();
+        let result = ended(&platform, &hook).await;
         assert!(result.succeeded, "{result:?}");
     }
     assert_eq!(created(&platform, &super::hook("migrate")).await, hook, "one that has ended is adopted");
@@ -73,7 +78,7 @@ async fn an_unfenced_workload_runs_at_its_creation() {
     let world = World::new();
     let platform = Simulated::new(world.clone());
     let hook = created(&platform, &HookWorkload { fenced: false, ..hook("migrate") }).await;
-    assert!(platform.wait_hook(&target(), &hook).await.unwrap().succeeded);
+    assert!(ended(&platform, &hook).await.succeeded);
     platform.lift_hook("lift", &target(), &hook).await.unwrap();
     assert_eq!(doubled(&world), [""; 0]);
 }
@@ -94,13 +99,13 @@ async fn what_its_author_suspended_stays_so_until_somebody_resumes_it() {
             let look = platform.look_at_hook(&target(), &hook).await.unwrap();
             assert_eq!(look.waits_for, "its author suspended it");
             assert!(world.resume_hook_workload(&name));
-            assert!(platform.wait_hook(&target(), &hook).await.unwrap().succeeded);
+            assert!(ended(&platform, &hook).await.succeeded);
             assert!(!world.resume_hook_workload(&name), "{name} has run");
         }
     }
     // A gate of ours is no wish of the author.
     let ours = lifted(&platform, &hook_of(&target(), HookKind::Pod, "ours", &gates(FENCE))).await;
-    assert!(platform.wait_hook(&target(), &ours).await.unwrap().succeeded);
+    assert!(ended(&platform, &ours).await.succeeded);
     assert_eq!(doubled(&world), [""; 0]);
 }
 
@@ -121,7 +126,7 @@ async fn a_script_sees_the_world_when_the_hook_begins_to_run() {
     platform.remove("remove", &target()).await.unwrap();
     let third = lifted(&platform, &hook("third")).await;
     for (hook, saw) in [(first, "nothing"), (second, "1.0.0"), (third, "nothing")] {
-        let result = platform.wait_hook(&target(), &hook).await.unwrap();
+        let result = ended(&platform, &hook).await;
         assert_eq!((result.id.as_str(), result.exit_code), (hook.name.as_str(), Some(3)));
         assert_eq!((result.output.text.as_str(), result.reason.as_str()), (saw, "exit code 3"));
     }
@@ -144,10 +149,10 @@ async fn a_workload_lasts_is_lost_or_never_ends_as_scripted() {
     assert_eq!((look.waits_for.as_str(), look.output.text.as_str()), ("container lasts still runs", "half"));
     assert_eq!(platform.look_at_hook(&target(), &never).await.unwrap().waits_for, "ImagePullBackOff");
 
-    let result = platform.wait_hook(&target(), &lost).await.unwrap();
+    let result = ended(&platform, &lost).await;
     assert_eq!((result.succeeded, result.exit_code, result.reason.as_str()), (false, None, "Evicted"));
     assert_eq!(begun.elapsed(), Duration::from_mins(2));
-    assert!(platform.wait_hook(&target(), &lasts).await.unwrap().succeeded);
+    assert!(ended(&platform, &lasts).await.succeeded);
     assert_eq!(begun.elapsed(), Duration::from_mins(5));
     assert_eq!(platform.look_at_hook(&target(), &lasts).await.unwrap().waits_for, "");
     assert!(timeout(DAY, platform.wait_hook(&target(), &never)).await.is_err());

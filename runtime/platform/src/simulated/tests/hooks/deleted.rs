@@ -12,7 +12,7 @@ async fn deleted_before_it_was_seen_to_end_it_has_failed_at_once() {
         let hook = lifted(&platform, &hook(name)).await;
         let waiting = tokio::spawn({
             let (platform, hook) = (platform.clone(), hook.clone());
-            async move { platform.wait_hook(&target(), &hook).await.unwrap() }
+            async move { ended(&platform, &hook).await }
         });
         tokio::task::yield_now().await;
         if by_user {
@@ -25,7 +25,7 @@ async fn deleted_before_it_was_seen_to_end_it_has_failed_at_once() {
         assert_eq!(result.output.text, "begun", "who watched it has its output");
         // Who comes later knows nothing of it.
         let later = Simulated::new(world.clone());
-        let result = later.wait_hook(&target(), &hook).await.unwrap();
+        let result = ended(&later, &hook).await;
         assert_eq!((result.reason.as_str(), result.output.text.as_str()), ("DeletedBeforeResult", ""));
         assert_eq!(later.look_at_hook(&target(), &hook).await.unwrap(), HookLook::default());
         assert!(matches!(later.lift_hook("l", &target(), &hook).await, Err(PlatformError::NotFound(_))));
@@ -42,13 +42,13 @@ async fn a_verdict_that_was_seen_survives_the_deletion_in_the_pintle_that_saw_it
     world.script_hooks(|_| HookScript::lasting(Duration::from_secs(5)));
     let seen = lifted(&platform, &hook("seen")).await;
     let unseen = lifted(&platform, &hook("unseen")).await;
-    assert!(platform.wait_hook(&target(), &seen).await.unwrap().succeeded);
+    assert!(ended(&platform, &seen).await.succeeded);
     world.delete_hook_workload("seen");
     world.delete_hook_workload("unseen");
-    assert!(platform.wait_hook(&target(), &seen).await.unwrap().succeeded);
-    assert_eq!(platform.wait_hook(&target(), &unseen).await.unwrap().reason, "DeletedBeforeResult");
+    assert!(ended(&platform, &seen).await.succeeded);
+    assert_eq!(ended(&platform, &unseen).await.reason, "DeletedBeforeResult");
     let second = Simulated::new(world.clone());
-    assert_eq!(second.wait_hook(&target(), &seen).await.unwrap().reason, "DeletedBeforeResult");
+    assert_eq!(ended(&second, &seen).await.reason, "DeletedBeforeResult");
 }
 
 #[tokio::test(start_paused = true)]
@@ -76,7 +76,7 @@ async fn a_blocked_deletion_is_waited_for_until_it_is_unblocked() {
     platform.delete_hook("a", &target(), &hook, false).await.unwrap();
     assert_eq!(world.to_string(), "Job default/migrate (preSync/migrate) cut, being deleted\n");
     // What runs of it is ended, and so is the wait for it; its name is not free.
-    assert_eq!(platform.wait_hook(&target(), &hook).await.unwrap().reason, "DeletedBeforeResult");
+    assert_eq!(ended(&platform, &hook).await.reason, "DeletedBeforeResult");
     let look = platform.look_at_hook(&target(), &hook).await.unwrap();
     assert_eq!(look.waits_for, "the finalizer example.com/blocks blocks its deletion");
     assert!(platform.hooks(&target()).await.unwrap()[0].ended);
@@ -108,9 +108,9 @@ async fn one_that_was_deleted_before_it_ran_may_be_created_again() {
     assert!(world.delete_hook_workload("migrate"));
     let second = lifted(&platform, &hook("migrate")).await;
     assert_eq!((first.uid.as_str(), second.uid.as_str()), ("migrate.1", "migrate.2"));
-    assert!(platform.wait_hook(&target(), &second).await.unwrap().succeeded);
+    assert!(ended(&platform, &second).await.succeeded);
     assert_eq!(doubled(&world), [""; 0]);
-    assert_eq!(platform.wait_hook(&target(), &first).await.unwrap().reason, "DeletedBeforeResult");
+    assert_eq!(ended(&platform, &first).await.reason, "DeletedBeforeResult");
 }
 
 #[tokio::test(start_paused = true)]
@@ -128,4 +128,18 @@ async fn one_that_is_created_anew_after_it_ran_is_counted_as_doubled() {
         let expected: &[&str] = if again == "other" { &[ran] } else { &[created, ran] };
         assert_eq!(doubled(&world), expected, "{again} {fenced}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_deleted_while_it_runs_has_ended_then_and_not_again() {
+    let world = World::new();
+    let platform = Simulated::new(world.clone());
+    world.script_hooks(|_| HookScript::lasting(Duration::from_secs(9)));
+    let hook = lifted(&platform, &hook("migrate")).await;
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    platform.delete_hook("delete", &target(), &hook, true).await.unwrap();
+    tokio::time::sleep(DAY).await;
+    let events: Vec<_> = world.hook_events().iter().map(|event| (event.at.as_secs(), event.moment)).collect();
+    let (begun, ended) = ([HookMoment::Created, HookMoment::Began], [HookMoment::Ended, HookMoment::Gone]);
+    assert_eq!(events, [begun.map(|moment| (0, moment)), ended.map(|moment| (4, moment))].concat());
 }
