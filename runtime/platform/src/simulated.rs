@@ -3,6 +3,8 @@
 
 mod effect;
 mod fault;
+mod hook;
+mod object;
 mod platform;
 mod script;
 #[cfg(test)]
@@ -13,16 +15,22 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use pintle_lifecycle::call::JobResult;
+use pintle_lifecycle::hook::HookRef;
 use pintle_lifecycle::plan::{Target, Workload};
 use tokio::sync::watch;
 
 pub use effect::{Count, Effect};
 pub use fault::{Fault, Method};
-pub use script::{JobScript, JobStart, Readiness};
+pub use hook::{Deletion, HookEvent, HookMoment, HookState, SimulatedHook};
+pub use object::ObjectId;
+pub use script::{HookScript, HookStart, JobScript, JobStart, Readiness};
 pub use world::{JobState, Release, Running, SimulatedJob};
 
 use crate::platform::PlatformError;
 use effect::Effects;
+use hook::Hooks;
+use object::Maker;
 use script::Scripts;
 
 /// What is out there. One world is shared by all Pintles of a test, dead or alive.
@@ -37,6 +45,9 @@ pub struct World {
 struct State {
     /// By uid.
     releases: BTreeMap<String, Release>,
+    hooks: Hooks,
+    /// Of the objects that hooks put, and of those that are in their way.
+    makers: BTreeMap<ObjectId, Maker>,
     effects: Effects,
     calls: BTreeMap<Method, u32>,
     faults: BTreeMap<(Method, u32), Fault>,
@@ -48,6 +59,8 @@ struct State {
 pub struct Simulated {
     world: Arc<World>,
     dead: watch::Sender<bool>,
+    /// Ends of hooks that this Pintle saw; it forgets them when it dies.
+    seen: Mutex<BTreeMap<HookRef, JobResult>>,
 }
 
 impl World {
@@ -96,11 +109,12 @@ impl World {
         self.state().effects.order()
     }
 
-    /// Effects that were applied more than once: none, or a promise was broken.
+    /// Effects that were applied more than once: none, or a promise was broken. A hook that ran twice is among them under the key
+    /// `run <workload>`, also where it was created anew in between.
     #[must_use]
     pub fn doubled(&self) -> Vec<Effect> {
         let counts = self.state().effects.counts();
-        counts.into_iter().filter(|(_, count)| count.applied > 1).map(|(effect, _)| effect).collect()
+        counts.into_iter().filter(|(_, count)| count.applied > 1 + count.undone).map(|(effect, _)| effect).collect()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -146,7 +160,7 @@ impl State {
 impl Simulated {
     #[must_use]
     pub fn new(world: Arc<World>) -> Self {
-        Self { world, dead: watch::Sender::new(false) }
+        Self { world, dead: watch::Sender::new(false), seen: Mutex::default() }
     }
 
     #[must_use]
@@ -166,6 +180,10 @@ impl Simulated {
         self.dead.send_replace(true);
     }
 
+    fn seen(&self) -> MutexGuard<'_, BTreeMap<HookRef, JobResult>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     async fn die(&self) -> ! {
         self.kill();
         std::future::pending().await
@@ -178,9 +196,11 @@ impl Simulated {
     }
 }
 
-/// One release after the other, as [`Release`] prints itself.
+/// One release after the other, as [`Release`] prints itself, then the workloads of hooks that are there.
 impl fmt::Display for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.state().releases.values().try_for_each(|release| release.fmt(f))
+        let state = self.state();
+        state.releases.values().try_for_each(|release| release.fmt(f))?;
+        state.hooks.there().into_iter().try_for_each(|hook| writeln!(f, "{hook}"))
     }
 }

@@ -21,6 +21,8 @@ pub struct Count {
     pub applied: u32,
     /// Times that a call with the same key found it done, or finished what was begun.
     pub adopted: u32,
+    /// Times that somebody else undid it before anything came of it: to apply it again breaks nothing.
+    pub undone: u32,
     /// Begun and not finished: Pintle died amid it.
     pub open: bool,
 }
@@ -45,6 +47,13 @@ impl Effects {
         count.open = !whole;
     }
 
+    /// Notes that somebody else undid an effect before anything came of it.
+    pub(super) fn undone(&mut self, effect: Effect) {
+        let count = self.counts.entry(effect).or_default();
+        count.undone += 1;
+        count.open = false;
+    }
+
     pub(super) fn counts(&self) -> BTreeMap<Effect, Count> {
         self.counts.clone()
     }
@@ -52,6 +61,10 @@ impl Effects {
     pub(super) fn order(&self) -> Vec<Effect> {
         self.order.clone()
     }
+}
+
+pub(super) fn effect(key: &str, method: Method, object: impl Into<String>) -> Effect {
+    Effect { key: key.to_owned(), method, object: object.into() }
 }
 
 impl fmt::Display for Effect {

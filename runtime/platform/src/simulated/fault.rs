@@ -19,6 +19,14 @@ pub enum Method {
     JobEnded,
     StopJob,
     DeleteJob,
+    CreateHook,
+    LiftHook,
+    WaitHook,
+    LookAtHook,
+    DeleteHook,
+    Hooks,
+    PutObjects,
+    DeleteObjects,
 }
 
 /// What happens at a call.
@@ -32,14 +40,16 @@ pub enum Fault {
     Delay(Duration),
     /// Pintle dies before the effect: the call and all later ones of this [`super::Simulated`] never return.
     DieBefore,
-    /// Pintle dies when the effect has begun: an apply has reached half of its workloads, a Job is there and does not run yet.
+    /// Pintle dies when the effect has begun: an apply has reached half of its workloads, a Job is there and does not run yet; a
+    /// hook's workload is there, fenced, or running where it has no fence; its fence is not lifted; its deletion is accepted and it
+    /// is not gone before it is deleted again; half of the objects of a hook are there, or gone.
     DieAmid,
     /// Pintle dies after the effect, before anybody knows of it.
     DieAfter,
 }
 
 impl Method {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 19] = [
         Self::Apply,
         Self::Remove,
         Self::Scale,
@@ -51,6 +61,14 @@ impl Method {
         Self::JobEnded,
         Self::StopJob,
         Self::DeleteJob,
+        Self::CreateHook,
+        Self::LiftHook,
+        Self::WaitHook,
+        Self::LookAtHook,
+        Self::DeleteHook,
+        Self::Hooks,
+        Self::PutObjects,
+        Self::DeleteObjects,
     ];
 
     /// The name in the trait.
@@ -68,13 +86,31 @@ impl Method {
             Self::JobEnded => "job_ended",
             Self::StopJob => "stop_job",
             Self::DeleteJob => "delete_job",
+            Self::CreateHook => "create_hook",
+            Self::LiftHook => "lift_hook",
+            Self::WaitHook => "wait_hook",
+            Self::LookAtHook => "look_at_hook",
+            Self::DeleteHook => "delete_hook",
+            Self::Hooks => "hooks",
+            Self::PutObjects => "put_objects",
+            Self::DeleteObjects => "delete_objects",
         }
     }
 
     /// Whether it takes a key and changes the world.
     #[must_use]
     pub fn has_effect(self) -> bool {
-        matches!(self, Self::Apply | Self::Remove | Self::Scale | Self::StartJob | Self::StopJob | Self::DeleteJob)
+        !matches!(
+            self,
+            Self::Status
+                | Self::WaitReady
+                | Self::Images
+                | Self::WaitJob
+                | Self::JobEnded
+                | Self::WaitHook
+                | Self::LookAtHook
+                | Self::Hooks
+        )
     }
 }
 

@@ -5,25 +5,35 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pintle_lifecycle::call::JobResult;
+use pintle_lifecycle::hook::HookRef;
 use pintle_lifecycle::json::Json;
 use pintle_lifecycle::plan::{Render, Target, Workload};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::{Effect, Fault, JobScript, JobStart, JobState, Method, Readiness, Simulated, SimulatedJob, State};
+use super::effect::effect;
+use super::{Fault, JobScript, JobStart, JobState, Method, Readiness, Simulated, SimulatedJob, State};
 use crate::environment;
-use crate::platform::{Job, Platform, PlatformError, Status};
+use crate::platform::{FoundHook, HookLook, HookWorkload, Job, Platform, PlatformError, Status};
 
 /// How long an apply or a start waits for readiness before it has failed, as on the local platform.
 const READY_WITHIN: Duration = Duration::from_mins(1);
 
 /// What is still to happen after the effect of a call.
-enum Late {
+pub(super) enum Late {
     Nothing,
     Error(PlatformError),
     /// Die; where `amid`, with half of the effect.
     Death {
         amid: bool,
     },
+}
+
+impl Late {
+    /// Whether the whole effect shall happen.
+    pub(super) fn is_whole(&self) -> bool {
+        !matches!(self, Self::Death { amid: true })
+    }
 }
 
 impl Simulated {
@@ -57,14 +67,22 @@ impl Simulated {
 
     /// Changes the world; `act` gets whether the whole effect shall happen.
     fn change<T>(&self, late: &Late, act: impl FnOnce(&mut State, bool) -> T) -> T {
-        let result = act(&mut self.world.state(), !matches!(late, Late::Death { amid: true }));
+        let result = act(&mut self.world.state(), late.is_whole());
         self.world.tell();
         result
     }
 
     /// Waits until `look` finds something; it says meanwhile when time alone will change its answer.
     async fn wait<T>(&self, look: impl Fn(&State) -> Result<T, Option<Instant>>) -> T {
-        let mut changed = self.world.changed.subscribe();
+        self.wait_on(self.world.changed.subscribe(), look).await
+    }
+
+    /// As [`Self::wait`], looking again when `changed` says so; its sender lives in the world.
+    pub(super) async fn wait_on<T>(
+        &self,
+        mut changed: watch::Receiver<u64>,
+        look: impl Fn(&State) -> Result<T, Option<Instant>>,
+    ) -> T {
         loop {
             changed.borrow_and_update();
             let until = match look(&self.world.state()) {
@@ -111,10 +129,6 @@ impl Simulated {
     }
 }
 
-fn effect(key: &str, method: Method, object: impl Into<String>) -> Effect {
-    Effect { key: key.to_owned(), method, object: object.into() }
-}
-
 #[async_trait]
 impl Platform for Simulated {
     async fn apply(
@@ -151,10 +165,7 @@ impl Platform for Simulated {
     async fn remove(&self, key: &str, target: &Target) -> Result<(), PlatformError> {
         let late = self.begin(Method::Remove).await?;
         self.change(&late, |state, whole| {
-            let changes = state.releases.contains_key(&target.uid);
-            if whole {
-                state.releases.remove(&target.uid);
-            }
+            let changes = state.remove_release(target, whole);
             state.effects.count(effect(key, Method::Remove, target.release.to_string()), changes, whole);
         });
         self.end(late, Ok(())).await
@@ -279,6 +290,57 @@ impl Platform for Simulated {
             Ok(())
         });
         self.end(late, result).await
+    }
+
+    async fn create_hook(&self, key: &str, target: &Target, hook: &HookWorkload) -> Result<HookRef, PlatformError> {
+        let late = self.begin(Method::CreateHook).await?;
+        let result = self.change_hooks(&late, |state, whole| state.create_hook(key, target, hook, whole));
+        self.end(late, result).await
+    }
+
+    async fn lift_hook(&self, key: &str, _target: &Target, hook: &HookRef) -> Result<(), PlatformError> {
+        let late = self.begin(Method::LiftHook).await?;
+        let result = self.change_hooks(&late, |state, whole| state.lift_hook(key, hook, whole));
+        self.end(late, result).await
+    }
+
+    async fn wait_hook(&self, _target: &Target, hook: &HookRef) -> Result<JobResult, PlatformError> {
+        let late = self.begin(Method::WaitHook).await?;
+        let result = self.hook_result(hook).await;
+        self.end(late, Ok(result)).await
+    }
+
+    async fn look_at_hook(&self, _target: &Target, hook: &HookRef) -> Result<HookLook, PlatformError> {
+        let late = self.begin(Method::LookAtHook).await?;
+        let look = self.world.state().look_at_hook(hook);
+        self.end(late, Ok(look)).await
+    }
+
+    async fn delete_hook(&self, key: &str, _target: &Target, hook: &HookRef, wait: bool) -> Result<(), PlatformError> {
+        let late = self.begin(Method::DeleteHook).await?;
+        self.change_hooks(&late, |state, whole| state.delete_hook(key, hook, whole));
+        if wait && !matches!(late, Late::Death { .. }) {
+            self.hook_gone(hook).await;
+        }
+        self.end(late, Ok(())).await
+    }
+
+    async fn hooks(&self, target: &Target) -> Result<Vec<FoundHook>, PlatformError> {
+        let late = self.begin(Method::Hooks).await?;
+        let found = self.world.state().hooks.found(&target.uid);
+        self.end(late, Ok(found)).await
+    }
+
+    async fn put_objects(&self, key: &str, target: &Target, objects: &[Json]) -> Result<(), PlatformError> {
+        let late = self.begin(Method::PutObjects).await?;
+        let result = self.change_hooks(&late, |state, whole| state.put_objects(key, target, objects, whole));
+        self.end(late, result).await
+    }
+
+    async fn delete_objects(&self, key: &str, target: &Target, objects: &[Json]) -> Result<(), PlatformError> {
+        let late = self.begin(Method::DeleteObjects).await?;
+        self.change_hooks(&late, |state, whole| state.delete_objects(key, target, objects, whole));
+        self.end(late, Ok(())).await
     }
 }
 

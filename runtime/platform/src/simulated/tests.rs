@@ -5,12 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pintle_lifecycle::call::JobSpec;
+use pintle_lifecycle::hook::{HookKind, HookPhase, Labels};
 use pintle_lifecycle::ids::ReleaseKey;
 use pintle_lifecycle::plan::{Render, RenderRef, Target, Workload};
 use serde_json::json;
 
 use super::*;
-use crate::platform::{Job, Platform, Status};
+use crate::platform::{HookWorkload, Job, Platform, Status};
+
+mod hooks;
+mod objects;
 
 fn target() -> Target {
     Target {
@@ -53,6 +57,28 @@ fn job() -> Job {
     }
 }
 
+/// The workload of a preSync hook, named as the hook is.
+fn hook(name: &str) -> HookWorkload {
+    hook_of(&target(), HookKind::Job, name, &json!({}))
+}
+
+fn hook_of(target: &Target, kind: HookKind, name: &str, spec: &serde_json::Value) -> HookWorkload {
+    let mut object = json!({"kind": kind.as_str(), "spec": spec});
+    labels(target, name).set(&mut object, name, "default");
+    HookWorkload { kind, namespace: "default".into(), name: name.into(), object: object.into(), fenced: true }
+}
+
+fn labels<'a>(target: &'a Target, hook: &'a str) -> Labels<'a> {
+    Labels { release_uid: &target.uid, phase: HookPhase::PreSync, hook, change: "shop-1" }
+}
+
+/// A `ConfigMap` of a preSync hook.
+fn object(of: &str, name: &str, data: &str) -> pintle_lifecycle::json::Json {
+    let mut object = json!({"kind": "ConfigMap", "data": {"a": data}});
+    labels(&target(), of).set(&mut object, name, "default");
+    object.into()
+}
+
 async fn applied(world: &Arc<World>, version: &str) -> Simulated {
     let platform = Simulated::new(world.clone());
     platform.apply("setup", &target(), &render(version), &BTreeSet::new()).await.unwrap();
@@ -93,9 +119,21 @@ async fn a_repeated_effect_is_adopted_after_any_death() {
             let world = World::new();
             applied(&world, "1.0.0").await;
             world.script_jobs(|_| JobScript::lasting(Duration::from_hours(1)));
+            let migrate = HookRef {
+                kind: HookKind::Job,
+                namespace: "default".into(),
+                name: "migrate".into(),
+                uid: "migrate.1".into(),
+            };
+            let objects = [object("settings", "a", ""), object("settings", "b", "")];
             let nth = world.calls(method) + 1;
             world.script_fault(method, nth, fault.clone());
             let run = async |platform: &Simulated| {
+                platform.put_objects("put", &target(), &objects).await.unwrap();
+                platform.create_hook("create", &target(), &hook("migrate")).await.unwrap();
+                platform.lift_hook("lift", &target(), &migrate).await.unwrap();
+                platform.delete_hook("gone", &target(), &migrate, true).await.unwrap();
+                platform.delete_objects("unput", &target(), &objects).await.unwrap();
                 platform.start_job("start", &target(), "job-1", &job()).await.unwrap();
                 platform.stop_job("end", &target(), "job-1").await.unwrap();
                 platform.delete_job("delete", &target(), "job-1").await.unwrap();
@@ -117,6 +155,11 @@ async fn a_repeated_effect_is_adopted_after_any_death() {
                 Method::DeleteJob => second.delete_job("delete", &target, "job-1").await,
                 Method::Scale => second.scale("stop", &target, &workload("worker"), 0).await,
                 Method::Apply => second.apply("apply", &target, &render("1.1.0"), &BTreeSet::new()).await,
+                Method::CreateHook => second.create_hook("create", &target, &hook("migrate")).await.map(|_| ()),
+                Method::LiftHook => second.lift_hook("lift", &target, &migrate).await,
+                Method::DeleteHook => second.delete_hook("gone", &target, &migrate, true).await,
+                Method::PutObjects => second.put_objects("put", &target, &objects).await,
+                Method::DeleteObjects => second.delete_objects("unput", &target, &objects).await,
                 _ => second.remove("remove", &target).await,
             }
             .unwrap();

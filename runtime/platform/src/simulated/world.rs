@@ -10,6 +10,7 @@ use pintle_lifecycle::plan::{Render, RenderRef, Workload};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::object::ObjectId;
 use super::script::{JobScript, Readiness};
 use crate::platform::Job;
 
@@ -23,6 +24,8 @@ pub struct Release {
     pub jobs: BTreeMap<String, SimulatedJob>,
     /// Everything that was applied, also what nothing runs of.
     pub objects: Vec<Value>,
+    /// What hooks put and nobody deleted yet.
+    pub hook_objects: BTreeMap<ObjectId, Value>,
 }
 
 /// A workload and the replicas asked for.
@@ -66,6 +69,7 @@ impl Release {
             workloads: BTreeMap::new(),
             jobs: BTreeMap::new(),
             objects: Vec::new(),
+            hook_objects: BTreeMap::new(),
         }
     }
 
@@ -156,7 +160,7 @@ impl SimulatedJob {
                 let reason = format!("deadline of {} s passed", deadline.as_secs());
                 (deadline, failed(id, None, script.output, reason))
             }
-            _ => (script.runs, judged(id, script)),
+            _ => (script.runs, judged(id, script.exit_code, script.output, script.reason)),
         };
         self.state = JobState::Runs { until: Instant::now() + runs, result };
     }
@@ -166,8 +170,7 @@ impl SimulatedJob {
     }
 }
 
-fn judged(id: &str, script: JobScript) -> JobResult {
-    let JobScript { exit_code, output, reason, .. } = script;
+pub(super) fn judged(id: &str, exit_code: i32, output: String, reason: Option<String>) -> JobResult {
     match reason {
         Some(reason) => failed(id, None, output, reason),
         None if exit_code != 0 => failed(id, Some(exit_code), output, format!("exit code {exit_code}")),
@@ -181,7 +184,7 @@ fn judged(id: &str, script: JobScript) -> JobResult {
     }
 }
 
-fn failed(id: &str, exit_code: Option<i32>, output: String, reason: String) -> JobResult {
+pub(super) fn failed(id: &str, exit_code: Option<i32>, output: String, reason: String) -> JobResult {
     JobResult { id: id.to_owned(), succeeded: false, exit_code, output: Output { text: output, cut: false }, reason }
 }
 
@@ -201,6 +204,6 @@ impl fmt::Display for Release {
             };
             writeln!(f, "  Job {id} {state}")?;
         }
-        Ok(())
+        self.hook_objects.keys().try_for_each(|id| writeln!(f, "  {id} of a hook"))
     }
 }
