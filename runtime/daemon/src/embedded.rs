@@ -11,6 +11,7 @@ use pintle_journal::{Store, StoreOptions};
 use pintle_lifecycle::ids::ChangeKey;
 use pintle_lifecycle::plan::Plan;
 use pintle_lifecycle::record::{Event, Record, Verb};
+use pintle_lifecycle::template::Render;
 use pintle_platform::{Local, LocalConfig, Platform};
 use pintle_sandbox::{Sandbox, SandboxConfig};
 use tokio::sync::mpsc;
@@ -18,6 +19,7 @@ use tokio::sync::mpsc;
 use crate::drive::Driver;
 use crate::error::Error;
 use crate::state_dir::StateDir;
+use crate::templates::InSandbox;
 use crate::weakening::Weakening;
 use crate::who::who;
 use crate::witness::Witness;
@@ -87,6 +89,11 @@ impl Pintle {
         }
         let made = Sandbox::new(sandbox_config(&self.state))?;
         Ok(self.sandbox.get_or_init(|| made))
+    }
+
+    /// Renders templates, in the sandbox.
+    pub fn templates(&self) -> impl Render + '_ {
+        InSandbox::of(|| self.sandbox().cloned())
     }
 
     /// What drives changes, made at the first call.

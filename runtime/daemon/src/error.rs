@@ -8,7 +8,9 @@ use pintle_journal::{ExportError, LogError, change_log};
 use pintle_lifecycle::document::Problems;
 use pintle_lifecycle::ending::ChangeState;
 use pintle_lifecycle::ids::{BadName, ChangeKey};
+use pintle_lifecycle::planning::PlanError;
 use pintle_lifecycle::stamp::Stamp;
+use pintle_lifecycle::template::RenderError;
 use pintle_platform::PlatformError;
 use pintle_sandbox::{AdmissionError, SandboxError};
 
@@ -27,6 +29,9 @@ pub enum Error {
     /// Documents or modules have problems: all of them.
     #[error("the documents have problems")]
     Documents(Problems),
+    /// Templates cannot be rendered on this machine now, or are too many.
+    #[error(transparent)]
+    Templates(RenderError),
     #[error(transparent)]
     Name(#[from] BadName),
     #[error("{} is no action module", path.display())]
@@ -110,6 +115,8 @@ impl Error {
             | Self::Unreadable { .. }
             | Self::Unwritable { .. }
             | Self::Output(_) => Exit::Invalid,
+            Self::Templates(RenderError::Unavailable(_)) => Exit::Machine,
+            Self::Templates(RenderError::TooLarge { .. } | RenderError::Values) => Exit::Invalid,
             Self::Ended { state, .. } => Exit::of(*state),
             Self::Tried { .. } | Self::Restore { .. } => Exit::ChangeFailed,
             Self::Busy { .. } | Self::InUse { .. } => Exit::Busy,
@@ -174,6 +181,20 @@ impl Error {
             Self::Sandbox(SandboxError::Ticker(_)) => "raise the limit of processes and threads (`ulimit -u`)".to_owned(),
             Self::Defect(_) => "please report it; nothing that was acknowledged is lost".to_owned(),
             _ => String::new(),
+        }
+    }
+}
+
+impl From<PlanError> for Error {
+    fn from(error: PlanError) -> Self {
+        match error {
+            PlanError::Problems(problems) => Self::Documents(problems),
+            PlanError::Render(error) => Self::Templates(error),
+            error @ PlanError::Hook { .. } => Self::Refused {
+                what: error.to_string(),
+                cure: "`pintle up` with a document whose hook is mended, or leave it out with `--skip-hooks`"
+                    .to_owned(),
+            },
         }
     }
 }

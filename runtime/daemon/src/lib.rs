@@ -21,6 +21,7 @@ pub mod restore;
 pub mod state_dir;
 pub mod story;
 mod sync;
+mod templates;
 mod tend;
 pub mod weakening;
 mod who;

@@ -11,17 +11,20 @@ use std::path::Path;
 use pintle_journal::journal::Journal;
 use pintle_lifecycle::digest::hex;
 use pintle_lifecycle::document::Problems;
-use pintle_lifecycle::document::release::at_version;
+use pintle_lifecycle::document::lifecycle::locations;
+use pintle_lifecycle::document::release::{HookSkip, at_version};
 use pintle_lifecycle::ids::ReleaseKey;
 use pintle_lifecycle::plan::Plan;
 use pintle_lifecycle::planning::{Folders, Module, PlanInput, Planned, plan};
+use pintle_lifecycle::template::Render;
 use pintle_sandbox::Sandbox;
 
 use self::documents::Documents;
 use self::known::Known;
-pub(crate) use self::known::{applied, last_plan};
+pub(crate) use self::known::{applied, last_plan, plan_of};
 pub use self::modules::Keep;
 use crate::error::Error;
+use crate::templates::NoTemplates;
 
 /// A release that shall be as its document says.
 pub struct Request {
@@ -30,15 +33,22 @@ pub struct Request {
     problems: Problems,
     documents: Documents,
     modules: BTreeMap<String, Result<Module, String>>,
+    skip_hooks: Vec<HookSkip>,
 }
 
 impl Request {
+    /// Leaves hooks out of the change.
+    #[must_use]
+    pub fn without(self, skip_hooks: Vec<HookSkip>) -> Self {
+        Self { skip_hooks, ..self }
+    }
+
     /// Reads the file of a release and the documents that it names. `tenant` is the caller's.
     #[must_use]
     pub fn of_file(path: &Path, tenant: &str) -> Self {
         let mut problems = Problems::default();
         let documents = Documents::of_file(path, &mut problems);
-        Self { tenant: tenant.to_owned(), problems, documents, modules: BTreeMap::new() }
+        Self { tenant: tenant.to_owned(), problems, documents, modules: BTreeMap::new(), skip_hooks: Vec::new() }
     }
 
     /// The document that the release has, at another version of the application.
@@ -50,7 +60,7 @@ impl Request {
         let text = at_version(&last.document.value(), version);
         // Its paths are absolute.
         let documents = Documents::of_text(&shown, &text, Path::new("/"), &mut problems);
-        Self { tenant: release.tenant.clone(), problems, documents, modules: BTreeMap::new() }
+        Self { tenant: release.tenant.clone(), problems, documents, modules: BTreeMap::new(), skip_hooks: Vec::new() }
     }
 
     /// The release that is asked for; none where its document could not be read.
@@ -91,7 +101,7 @@ impl Request {
             }
             Err(error) => {
                 self.modules = self.assumed();
-                self.plan(journal).await?;
+                self.plan(journal, &NoTemplates).await?;
                 Err(error)
             }
         }
@@ -109,7 +119,7 @@ impl Request {
     fn assumed(&self) -> BTreeMap<String, Result<Module, String>> {
         let Some(driver) = self.driver() else { return BTreeMap::new() };
         let wanted = |file: &String| {
-            let locations = driver.document.spec.actions.iter().map(|action| &action.location);
+            let locations = driver.document.locations().chain(locations(self.documents.hooks()));
             locations.filter(|location| location.file == *file).map(|location| location.export.clone()).collect()
         };
         let module = |file: &String| Module { digest: String::new(), wit: String::new(), actions: wanted(file) };
@@ -120,7 +130,7 @@ impl Request {
     ///
     /// # Errors
     /// [`Error::Documents`] with everything that is wrong, or where the journal cannot be read.
-    pub async fn plan(&self, journal: &dyn Journal) -> Result<Planned, Error> {
+    pub async fn plan(&self, journal: &dyn Journal, templates: &dyn Render) -> Result<Planned, Error> {
         let documents = &self.documents;
         let (Some(document), Some(release)) = (&documents.release, self.release()) else {
             return Err(Error::Documents(self.problems.clone()));
@@ -137,6 +147,7 @@ impl Request {
             problems: self.problems.clone(),
             release: document,
             driver: driver.map(|driver| &driver.document),
+            lifecycle: &documents.lifecycle,
             manifests: &documents.manifests,
             modules: &self.modules,
             tenant: &self.tenant,
@@ -149,8 +160,9 @@ impl Request {
             former: known.former.as_ref(),
             last_plan: known.last_plan.as_ref(),
             fresh_uid: &fresh_uid()?,
+            skip_hooks: &self.skip_hooks,
         };
-        plan(&input).map_err(Error::Documents)
+        plan(&input, templates).await.map_err(Error::from)
     }
 
     fn driver(&self) -> Option<&documents::Driver> {

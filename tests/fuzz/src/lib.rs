@@ -10,6 +10,7 @@ pub mod record;
 #[cfg(feature = "admission")]
 pub mod seeds;
 pub mod segment;
+mod templates;
 
 /// A reader under test.
 #[derive(Debug, Clone, Copy)]

@@ -6,10 +6,12 @@ use pintle_lifecycle::history::History;
 use pintle_lifecycle::ids::StepId;
 use pintle_lifecycle::plan::{Node, Plan};
 use pintle_lifecycle::plan_view;
-use pintle_lifecycle::planning::plan_delete;
+use pintle_lifecycle::planning::{Again, plan_again};
 use pintle_lifecycle::record::{Event, Record};
 use pintle_lifecycle::tree::{ChangeTree, NodeKind, StepNode, Style};
 use pintle_lifecycle::view::{ChangeView, ReleaseView};
+
+use crate::templates::{StandIn, now};
 
 /// The lowest bit of the first byte: the records are numbered anew, as those of the first one's change.
 pub const LINED_UP: u8 = 1;
@@ -69,8 +71,10 @@ fn view(records: &[Record]) {
         if let Event::ChangeOpened { plan, .. } = &record.event {
             look_at_plan(plan);
             if let Some(view) = ReleaseView::after(None, record) {
-                let deleted = plan_delete(&ReleaseView { open: None, ..view }, plan);
-                look_at_plan(&deleted.expect("it is neither open nor deleted"));
+                let view = ReleaseView { open: None, ..view };
+                if let Ok(deleted) = now(plan_again(Again::Delete, &view, plan, &[], &StandIn)) {
+                    look_at_plan(&deleted);
+                }
             }
         }
     }

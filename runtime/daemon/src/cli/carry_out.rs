@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use pintle_journal::change_log::ChangeLog;
-use pintle_journal::journal::Journal;
+use pintle_lifecycle::document::release::HookSkip;
 use pintle_lifecycle::ids::{ChangeKey, ReleaseKey};
-use pintle_lifecycle::planning::{DeleteRefused, Planned, plan_delete};
+use pintle_lifecycle::planning::{Again, Planned, Refused, plan_again};
 
 use super::exit::Exit;
 use super::session::{Ended, Session};
@@ -16,22 +16,52 @@ use crate::request::{Request, last_plan};
 /// What a release shall become.
 pub enum Wanted {
     Document(Box<Request>),
-    Gone(ReleaseKey),
+    /// What earlier changes left to be done again, or undone.
+    Again {
+        release: ReleaseKey,
+        what: What,
+        /// Hooks that are left out.
+        skip: Vec<HookSkip>,
+    },
+}
+
+/// What is done without a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    Gone,
+    Tested,
+    /// Back to a revision; without, to the last one that is not what the newest change brought.
+    BackTo(Option<u64>),
 }
 
 impl Wanted {
-    async fn plan(&self, journal: &dyn Journal) -> Result<Planned, Error> {
-        let release = match self {
-            Self::Document(request) => return request.plan(journal).await,
-            Self::Gone(release) => release,
+    async fn plan(&self, session: &Session) -> Result<Planned, Error> {
+        let (journal, templates) = (session.pintle.journal(), session.pintle.templates());
+        let (release, what, skip) = match self {
+            Self::Document(request) => return request.plan(journal, &templates).await,
+            Self::Again { release, what, skip } => (release, what, skip),
         };
         let view = lookup::release(journal, release).await?;
-        match plan_delete(&view, &last_plan(journal, &view).await?) {
+        let last = last_plan(journal, &view).await?;
+        let to = match what {
+            What::BackTo(revision) => Some(lookup::revision(journal, &view, *revision).await?),
+            What::Gone | What::Tested => None,
+        };
+        let again = match (what, &to) {
+            (What::Tested, _) => Again::Test,
+            (What::BackTo(_), Some(to)) => Again::Rollback(to),
+            _ => Again::Delete,
+        };
+        let nothing = |reason: &str, change| Ok(Planned::Nothing { reason: reason.to_owned(), change });
+        match plan_again(again, &view, &last, skip, &templates).await {
             Ok(plan) => Ok(Planned::Change(Box::new(plan))),
-            Err(DeleteRefused::Open(open)) => Ok(Planned::Nothing { reason: String::new(), change: Some(open) }),
-            Err(DeleteRefused::Gone(_)) => {
-                Ok(Planned::Nothing { reason: "the release is deleted already".to_owned(), change: None })
+            Err(Refused::Open(open)) if *what == What::Tested => {
+                Err(Error::Busy { release: release.name.clone(), open })
             }
+            Err(Refused::Open(open)) => nothing("", Some(open)),
+            Err(Refused::Gone(_)) if *what == What::Gone => nothing("the release is deleted already", None),
+            Err(Refused::Plan(error)) => Err(error.into()),
+            Err(refused) => Err(Error::Refused { what: refused.to_string(), cure: String::new() }),
         }
     }
 }
@@ -43,7 +73,7 @@ impl Wanted {
 pub async fn carry_out(session: &mut Session, wanted: Wanted) -> Result<Exit, Error> {
     let mut gone_on = None;
     loop {
-        match wanted.plan(session.pintle.journal()).await? {
+        match wanted.plan(session).await? {
             Planned::Change(plan) => {
                 let log = session.pintle.open_change(*plan).await?;
                 return begin(session, log).await;
@@ -78,7 +108,7 @@ pub async fn carry_out(session: &mut Session, wanted: Wanted) -> Result<Exit, Er
 async fn restore(session: &mut Session, wanted: &Wanted) -> Result<Exit, Error> {
     let release = match wanted {
         Wanted::Document(request) => request.release(),
-        Wanted::Gone(_) => None,
+        Wanted::Again { .. } => None,
     };
     let Some(release) = release.filter(|_| !session.detach()) else { return Ok(Exit::Ok) };
     match session.pintle.journal().release(&release).await? {

@@ -20,10 +20,13 @@ mod paint;
 mod plan;
 mod print;
 mod report;
+mod rollback;
 mod session;
 mod shape;
+mod skips;
 mod steps;
 mod table;
+mod test;
 mod time;
 mod tree;
 mod up;
@@ -69,7 +72,9 @@ enum Verb {
     Steps(steps::Steps),
     Logs(logs::Logs),
     Upgrade(upgrade::Upgrade),
+    Rollback(rollback::Rollback),
     Delete(delete::Delete),
+    Test(test::Test),
     Retry(verbs::Retry),
     Cancel(verbs::Cancel),
     CheckStore(check_store::CheckStore),
@@ -88,7 +93,9 @@ impl Verb {
             Self::Steps(verb) => verb.run(global).await,
             Self::Logs(verb) => verb.run(global).await,
             Self::Upgrade(verb) => verb.run(global).await,
+            Self::Rollback(verb) => verb.run(global).await,
             Self::Delete(verb) => verb.run(global).await,
+            Self::Test(verb) => verb.run(global).await,
             Self::Retry(verb) => verb.run(global).await,
             Self::Cancel(verb) => verb.run(global).await,
             Self::CheckStore(verb) => verb.run(global),

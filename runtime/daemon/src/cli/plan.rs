@@ -1,6 +1,7 @@
 //! `pintle plan`: what `pintle up` would do, without doing it.
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use pintle_lifecycle::difference::Difference;
 use pintle_lifecycle::plan;
@@ -11,10 +12,12 @@ use serde::Serialize;
 use super::exit::Exit;
 use super::global::Global;
 use super::print::{Form, print, print_json};
+use super::skips::Skips;
 use crate::error::Error;
 use crate::looking::Looking;
 use crate::reading;
 use crate::request::{Keep, Request};
+use crate::templates::InSandbox;
 
 /// Show what `up` would run, in which order, and why
 ///
@@ -26,6 +29,8 @@ use crate::request::{Keep, Request};
 pub struct Plan {
     /// The document of the release: release.yml
     file: PathBuf,
+    #[command(flatten)]
+    skips: Skips,
     /// Form of the output
     #[arg(short, long, value_enum, default_value_t = Form::Text, value_name = "FORM")]
     output: Form,
@@ -45,13 +50,22 @@ struct Shape {
 impl Plan {
     pub async fn run(self, global: &Global) -> Result<Exit, Error> {
         let state = global.state()?;
-        let mut request = Request::of_file(&self.file, &global.tenant);
+        let mut request = Request::of_file(&self.file, &global.tenant).without(self.skips.skip_hooks);
         let journal = reading::open(&state)?;
         // What it keeps for a while goes with it.
-        let mut looking = None;
-        let sandbox = || Ok(looking.insert(Looking::with(&state)?).sandbox().clone());
+        let looking = OnceLock::new();
+        let sandbox = || {
+            let made = match looking.get() {
+                Some(made) => made,
+                None => looking.get_or_init({
+                    let made = Looking::with(&state)?;
+                    || made
+                }),
+            };
+            Ok(made.sandbox().clone())
+        };
         request.admit(sandbox, Keep::No, &*journal).await?;
-        match (request.plan(&*journal).await?, self.output) {
+        match (request.plan(&*journal, &InSandbox::of(sandbox)).await?, self.output) {
             (Planned::Change(plan), Form::Text) => print(&text(&plan)),
             (Planned::Change(plan), Form::Json) => {
                 let (differences, reason) = (differences(&plan), plan.reason.clone());

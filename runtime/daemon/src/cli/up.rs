@@ -6,6 +6,7 @@ use super::carry_out::{Wanted, carry_out};
 use super::exit::Exit;
 use super::global::Global;
 use super::session::{Following, Session};
+use super::skips::Skips;
 use crate::error::Error;
 use crate::request::{Keep, Request};
 
@@ -22,6 +23,8 @@ pub struct Up {
     /// The document of the release: release.yml
     file: Option<PathBuf>,
     #[command(flatten)]
+    skips: Skips,
+    #[command(flatten)]
     following: Following,
 }
 
@@ -36,7 +39,7 @@ impl Up {
             }
             return go_on(&mut Session::open(global, self.following)?).await;
         };
-        let mut request = Request::of_file(&file, &global.tenant);
+        let mut request = Request::of_file(&file, &global.tenant).without(self.skips.skip_hooks);
         let mut session = Session::open(global, self.following)?;
         request.admit(|| session.pintle.sandbox().cloned(), Keep::Yes, session.pintle.journal()).await?;
         carry_out(&mut session, Wanted::Document(Box::new(request))).await

@@ -4,6 +4,7 @@ use super::carry_out::{Wanted, carry_out};
 use super::exit::Exit;
 use super::global::Global;
 use super::session::{Following, Session};
+use super::skips::Skips;
 use crate::error::Error;
 use crate::lookup;
 use crate::request::{Keep, Request, last_plan};
@@ -21,6 +22,8 @@ pub struct Upgrade {
     #[arg(long, value_name = "VERSION")]
     to: String,
     #[command(flatten)]
+    skips: Skips,
+    #[command(flatten)]
     following: Following,
 }
 
@@ -30,7 +33,7 @@ impl Upgrade {
         let mut session = Session::open(global, self.following)?;
         let view = lookup::live_release(session.pintle.journal(), &release).await?;
         let last = last_plan(session.pintle.journal(), &view).await?;
-        let mut request = Request::at_version(&last, &self.to);
+        let mut request = Request::at_version(&last, &self.to).without(self.skips.skip_hooks);
         request.admit(|| session.pintle.sandbox().cloned(), Keep::Yes, session.pintle.journal()).await?;
         carry_out(&mut session, Wanted::Document(Box::new(request))).await
     }

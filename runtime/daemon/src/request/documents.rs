@@ -6,6 +6,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use pintle_lifecycle::document::driver::Location;
+use pintle_lifecycle::document::lifecycle::{HookSpec, LifecycleDocument, locations};
 use pintle_lifecycle::document::reader::{Source, Templates};
 use pintle_lifecycle::document::{Content, DriverDocument, Manifest, Place, Placed, Problems, ReleaseDocument};
 
@@ -23,6 +25,8 @@ pub(crate) struct Documents {
     /// The folder of the release's file.
     pub folder: PathBuf,
     pub driver: Option<Driver>,
+    /// Hooks of the file that the release names for them.
+    pub lifecycle: Vec<HookSpec>,
     pub manifests: Vec<Manifest>,
 }
 
@@ -41,7 +45,13 @@ impl Documents {
         let folder = path.parent().unwrap_or_else(|| Path::new(""));
         match read_text(path, &place, problems) {
             Some(text) => Self::of_text(&place.file, &text, folder, problems),
-            None => Self { release: None, folder: folder.to_owned(), driver: None, manifests: Vec::new() },
+            None => Self {
+                release: None,
+                folder: folder.to_owned(),
+                driver: None,
+                lifecycle: Vec::new(),
+                manifests: Vec::new(),
+            },
         }
     }
 
@@ -53,7 +63,13 @@ impl Documents {
             // The driver's own problems are to be told with those of the release.
             None => driver_path(file, text),
         };
-        let driver = driver.and_then(|path| Driver::read(tidy(&folder.join(&path.value)), &path.place, problems));
+        let lifecycle = release.as_ref().and_then(|release| release.lifecycle_path.as_ref());
+        let lifecycle = lifecycle.map(|path| read_lifecycle(&tidy(&folder.join(&path.value)), &path.place, problems));
+        let lifecycle = lifecycle.unwrap_or_default();
+        let of_release = release.iter().flat_map(|release| &release.lifecycle).chain(&lifecycle);
+        let actions: Vec<&Placed<Location>> = locations(of_release).collect();
+        let driver =
+            driver.and_then(|path| Driver::read(tidy(&folder.join(&path.value)), &path.place, &actions, problems));
         let content = release.as_ref().and_then(|release| release.spec.content.as_ref());
         let manifests = match (&driver, content) {
             (Some(driver), _) => {
@@ -62,8 +78,20 @@ impl Documents {
             }
             (None, content) => content.map(|content| read_manifests(content, folder, Holds::Release, problems)),
         };
-        Self { release, folder: folder.to_owned(), driver, manifests: manifests.unwrap_or_default() }
+        Self { release, folder: folder.to_owned(), driver, lifecycle, manifests: manifests.unwrap_or_default() }
     }
+}
+
+impl Documents {
+    /// The hooks of the release itself.
+    pub fn hooks(&self) -> impl Iterator<Item = &HookSpec> {
+        self.release.iter().flat_map(|release| &release.lifecycle).chain(&self.lifecycle)
+    }
+}
+
+fn read_lifecycle(path: &Path, named: &Place, problems: &mut Problems) -> Vec<HookSpec> {
+    let text = read_text(path, named, problems);
+    text.map(|text| LifecycleDocument::read(&path.display().to_string(), &text, problems)).unwrap_or_default()
 }
 
 /// Where the driver of a release is whose document has problems; they were told already.
@@ -76,7 +104,8 @@ fn driver_path(file: &str, text: &str) -> Option<Placed<String>> {
 }
 
 impl Driver {
-    fn read(folder: PathBuf, named: &Place, problems: &mut Problems) -> Option<Self> {
+    /// `actions` are those that hooks of the release run.
+    fn read(folder: PathBuf, named: &Place, actions: &[&Placed<Location>], problems: &mut Problems) -> Option<Self> {
         let path = folder.join(DRIVER);
         if leads_out(&path, &folder, named, problems) {
             return None;
@@ -84,14 +113,14 @@ impl Driver {
         let text = read_text(&path, named, problems)?;
         let document = DriverDocument::read(&path.display().to_string(), &text, problems)?;
         let (mut modules, mut named) = (BTreeMap::new(), BTreeSet::new());
-        for action in &document.spec.actions {
-            let file = &action.location.file;
+        for location in document.locations().chain(actions.iter().copied()) {
+            let file = &location.file;
             // The first action that names the file tells what is wrong with it.
-            if !named.insert(file) {
+            if !named.insert(file.clone()) {
                 continue;
             }
             let path = tidy(&folder.join(file));
-            if leads_out(&path, &folder, &action.location.place, problems) {
+            if leads_out(&path, &folder, &location.place, problems) {
                 continue;
             }
             match input_file::read(&path, input_file::MODULE) {
@@ -100,7 +129,7 @@ impl Driver {
                 }
                 Err(error) => {
                     let cure = "build the driver's actions, or correct the location";
-                    problems.push(action.location.place.problem(unreadable(&path, &error), cure));
+                    problems.push(location.place.problem(unreadable(&path, &error), cure));
                 }
             }
         }

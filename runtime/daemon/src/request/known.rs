@@ -49,7 +49,11 @@ pub(crate) async fn last_plan(journal: &dyn Journal, view: &ReleaseView) -> Resu
     plan_of(journal, &view.key.change(view.changes)).await
 }
 
-async fn plan_of(journal: &dyn Journal, change: &ChangeKey) -> Result<Plan, Error> {
+/// The plan of a change.
+///
+/// # Errors
+/// Where the journal cannot be read, or has no such change.
+pub(crate) async fn plan_of(journal: &dyn Journal, change: &ChangeKey) -> Result<Plan, Error> {
     let first = journal.records(change).await?.into_iter().next();
     match first.map(|record| record.event) {
         Some(Event::ChangeOpened { plan, .. }) => Ok(Arc::unwrap_or_clone(plan)),

@@ -195,8 +195,8 @@ pub(super) fn check_names<'a>(hooks: impl IntoIterator<Item = &'a HookSpec>, pro
 }
 
 /// The locations of all actions among hooks.
-pub fn locations(hooks: &[HookSpec]) -> impl Iterator<Item = &Placed<Location>> {
-    hooks.iter().filter_map(|hook| match &hook.work {
+pub fn locations<'a>(hooks: impl IntoIterator<Item = &'a HookSpec>) -> impl Iterator<Item = &'a Placed<Location>> {
+    hooks.into_iter().filter_map(|hook| match &hook.work {
         WorkSpec::Action { location, .. } => Some(location),
         WorkSpec::Workload { .. } | WorkSpec::Objects { .. } => None,
     })

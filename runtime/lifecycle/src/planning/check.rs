@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Module, PlanInput};
 use crate::document::driver::{ComponentSpec, Location};
-use crate::document::lifecycle::{HookSpec, WorkSpec};
+use crate::document::lifecycle::{HookSpec, locations};
 use crate::document::reader::nearest;
 use crate::document::{Manifest, Placed, Problems};
 use crate::plan::Workload;
@@ -123,10 +123,7 @@ pub(super) fn modules<'a>(
 ) -> BTreeMap<&'a str, &'a Module> {
     let mut admitted = BTreeMap::new();
     let actions = input.driver.map(|driver| driver.spec.actions.as_slice()).unwrap_or_default();
-    let of_hooks = specs.iter().filter_map(|spec| match &spec.work {
-        WorkSpec::Action { location, .. } => Some(location),
-        WorkSpec::Workload { .. } | WorkSpec::Objects { .. } => None,
-    });
+    let of_hooks = locations(specs.iter().copied());
     let mut seen: Vec<&str> = Vec::new();
     for location in actions.iter().map(|action| &action.location).chain(of_hooks) {
         let file = location.file.as_str();

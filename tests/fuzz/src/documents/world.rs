@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use pintle_lifecycle::document::lifecycle::locations;
 use pintle_lifecycle::document::{DriverDocument, Manifest, Problems, ReleaseDocument};
 use pintle_lifecycle::plan::{Plan, Render};
-use pintle_lifecycle::planning::{Folders, Module, PlanInput, Planned, plan, plan_delete};
-use pintle_lifecycle::record::{Event, Record};
+use pintle_lifecycle::planning::{Again, Folders, Module, PlanError, PlanInput, Planned, plan, plan_again};
+use pintle_lifecycle::record::{Event, FORMAT, Record};
 use pintle_lifecycle::view::ReleaseView;
 use pintle_lifecycle::{plan_view, stamp::Stamp};
 use serde_json::json;
 
 use super::shown::assert_shown;
 use super::story;
+use crate::templates::{StandIn, now};
 
 const DRIVER: &str = include_str!("../../../../examples-actions/shop/driver.yml");
 const RELEASE: &str = include_str!("../../../../examples-actions/shop/release.yml");
@@ -69,10 +71,11 @@ impl World {
 
     fn of(release: ReleaseDocument, driver: Option<DriverDocument>, problems: Problems) -> Self {
         let mut modules = BTreeMap::new();
-        for action in driver.iter().flat_map(|driver| &driver.spec.actions) {
+        let of_driver = driver.iter().flat_map(DriverDocument::locations);
+        for location in of_driver.chain(locations(&release.lifecycle)) {
             let module = || Ok(Module { digest: "a".repeat(64), wit: "0.1.0".to_owned(), actions: Vec::new() });
-            if let Ok(module) = modules.entry(action.location.file.clone()).or_insert_with(module) {
-                module.actions.push(action.location.export.clone());
+            if let Ok(module) = modules.entry(location.file.clone()).or_insert_with(module) {
+                module.actions.push(location.export.clone());
             }
         }
         let manifests = manifests(driver.as_ref());
@@ -93,6 +96,10 @@ impl World {
             }
         };
         assert!(self.problems.is_empty(), "a document with problems is planned");
+        if self.release.spec.hold {
+            assert!(matches!(planned, Planned::Nothing { .. }), "a release that is held does something: {planned:?}");
+            return;
+        }
         let Planned::Change(setup) = planned else { panic!("a new release has nothing to do: {planned:?}") };
         let records = carry_out(&setup, 1);
         let view = viewed(None, &records);
@@ -100,7 +107,7 @@ impl World {
             Ok(Planned::Nothing { change: None, .. }) => {}
             other => panic!("it is set up, and something is left to do: {other:?}"),
         }
-        let delete = plan_delete(&view, &setup).expect("nothing is open");
+        let delete = now(plan_again(Again::Delete, &view, &setup, &[], &StandIn)).expect("nothing is open");
         let view = viewed(Some(view), &carry_out(&delete, 2));
         assert!(view.deleted, "{view:?}");
     }
@@ -111,22 +118,31 @@ impl World {
         former: Option<&Render>,
         last_plan: Option<&Plan>,
     ) -> Result<Planned, Problems> {
-        plan(&PlanInput {
-            problems: self.problems.clone(),
-            release: &self.release,
-            driver: self.driver.as_ref(),
-            manifests: &self.manifests,
-            modules: &self.modules,
-            tenant: "acme",
-            folders: Folders {
-                release: PathBuf::from("/srv/shop"),
-                driver: self.driver.as_ref().map(|_| PathBuf::from("/srv/shop")),
-                images: PathBuf::from("/srv/shop/images"),
+        let planned = now(plan(
+            &PlanInput {
+                problems: self.problems.clone(),
+                release: &self.release,
+                driver: self.driver.as_ref(),
+                manifests: &self.manifests,
+                modules: &self.modules,
+                tenant: "acme",
+                folders: Folders {
+                    release: PathBuf::from("/srv/shop"),
+                    driver: self.driver.as_ref().map(|_| PathBuf::from("/srv/shop")),
+                    images: PathBuf::from("/srv/shop/images"),
+                },
+                view,
+                former,
+                last_plan,
+                fresh_uid: "00112233445566ff",
+                lifecycle: &[],
+                skip_hooks: &[],
             },
-            view,
-            former,
-            last_plan,
-            fresh_uid: "00112233445566ff",
+            &StandIn,
+        ));
+        planned.map_err(|error| match error {
+            PlanError::Problems(problems) => problems,
+            other => panic!("{other}"),
         })
     }
 }
@@ -135,7 +151,7 @@ impl World {
 fn carry_out(plan: &Plan, number: u64) -> Vec<Record> {
     assert!(plan_view::text(plan).ends_with('\n'));
     let event = Event::ChangeOpened { plan: plan.clone().into(), by: "ada".to_owned() };
-    let opened = Record { v: 1, change: plan.target.release.change(number), seq: 0, at: Stamp::default(), event };
+    let opened = Record { v: FORMAT, change: plan.target.release.change(number), seq: 0, at: Stamp::default(), event };
     let stored = Record::from_json(&opened.to_json()).expect("what was written is read");
     assert_eq!(stored, opened, "the plan is stored as it was made");
     story::to_success(stored)
