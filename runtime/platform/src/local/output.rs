@@ -19,6 +19,11 @@ pub(super) fn files(dir: &Path) -> [PathBuf; 2] {
     [dir.join("output.1.log"), dir.join("output.log")]
 }
 
+/// The folder in an instance for the output of one of its containers.
+pub(super) fn of_container(dir: &Path, name: &str) -> PathBuf {
+    dir.join("containers").join(name)
+}
+
 /// Writes output as it comes. What cannot be written is counted and cut: a full disk costs output, not the process.
 #[derive(Debug)]
 pub(super) struct Writer {
