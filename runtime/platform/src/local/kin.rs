@@ -72,9 +72,9 @@ impl Kin {
     }
 
     fn in_group(&self, stat: Stat) -> bool {
-        self.leaders.iter().any(|leader| {
-            stat.group == leader.pid && stat.session == self.shim.pid && stat.start >= leader.start
-        })
+        self.leaders
+            .iter()
+            .any(|leader| stat.group == leader.pid && stat.session == self.shim.pid && stat.start >= leader.start)
     }
 }
 

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pintle_lifecycle::call::{JobResult, Output};
+use pintle_lifecycle::hook::HookKind;
 use pintle_lifecycle::json::Json;
 use serde::{Deserialize, Serialize};
 
@@ -86,6 +87,9 @@ pub(super) struct HookNote {
     pub(super) fenced: bool,
     /// Whether its author wants it not to run.
     pub(super) suspended: bool,
+    pub(super) kind: HookKind,
+    pub(super) namespace: String,
+    pub(super) name: String,
     /// Milliseconds since 1970.
     pub(super) created_ms: u64,
     /// The manifest.

@@ -58,8 +58,7 @@ impl Shim {
         };
         let containers: Vec<StartedContainer> = running.iter().filter_map(named).collect();
         let first = running.first().ok_or_else(|| io::Error::other("there is nothing to run"))?;
-        let started =
-            Started { process: first.leader.clone(), up_ms: uptime_ms(), attempt, containers, failed: None };
+        let started = Started { process: first.leader.clone(), up_ms: uptime_ms(), attempt, containers, failed: None };
         self.check_folder()?;
         let file = self.dir.join(PROCESS);
         if attempt == 1 && stage == 0 { write_json(&file, &started) } else { rewrite_reserved(&file, &started) }?;
