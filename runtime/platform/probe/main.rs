@@ -6,17 +6,39 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use pintle_lifecycle::hook::{HookKind, HookRef};
+use pintle_lifecycle::json::Json;
 use pintle_lifecycle::plan::{Render, Target, Workload};
-use pintle_platform::{Job, Local, LocalConfig, Platform, PlatformError, shim_main};
+use pintle_platform::{HookWorkload, Job, Local, LocalConfig, Platform, PlatformError, shim_main};
 use serde::Deserialize;
 
 /// A call of the platform.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Call {
-    Apply { key: String, render: Render },
-    Scale { key: String, workload: Workload, replicas: u32 },
-    RunJob { key: String, id: String, job: Box<Job> },
+    Apply {
+        key: String,
+        render: Render,
+    },
+    Scale {
+        key: String,
+        workload: Workload,
+        replicas: u32,
+    },
+    RunJob {
+        key: String,
+        id: String,
+        job: Box<Job>,
+    },
+    /// Created fenced, let run, and waited for.
+    RunHook {
+        key: String,
+        object: Json,
+    },
+    DeleteHook {
+        key: String,
+        hook: HookRef,
+    },
 }
 
 fn main() -> ExitCode {
@@ -60,5 +82,29 @@ async fn make(local: &Local, target: &Target, call: Call) -> Result<(), Platform
             println!("started");
             local.wait_job(target, &id).await.map(drop)
         }
+        Call::RunHook { key, object } => {
+            let hook = local.create_hook(&key, target, &workload(&object)).await?;
+            println!("created");
+            local.lift_hook(&key, target, &hook).await?;
+            println!("lifted");
+            local.wait_hook(target, &hook).await.map(drop)
+        }
+        Call::DeleteHook { key, hook } => {
+            local.delete_hook(&key, target, &hook, false).await?;
+            println!("accepted");
+            Ok(())
+        }
+    }
+}
+
+fn workload(object: &Json) -> HookWorkload {
+    let value = object.value();
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    HookWorkload {
+        kind: if value["kind"] == "Job" { HookKind::Job } else { HookKind::Pod },
+        namespace: text(&value["metadata"]["namespace"]),
+        name: text(&value["metadata"]["name"]),
+        object: object.clone(),
+        fenced: true,
     }
 }

@@ -9,6 +9,7 @@ mod component;
 mod compose;
 mod durable;
 mod held;
+mod hook;
 mod image;
 mod instance;
 mod job;
@@ -32,12 +33,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pintle_lifecycle::call::JobResult;
 use pintle_lifecycle::document::manifest::ProcessSpec;
+use pintle_lifecycle::hook::HookRef;
 use pintle_lifecycle::json::Json;
 use pintle_lifecycle::plan::{Render, Target, Workload};
 
 pub use shim::shim_main;
 
-use crate::platform::{Job, Platform, PlatformError, Status};
+use crate::platform::{FoundHook, HookLook, HookWorkload, Job, Platform, PlatformError, Status};
 use durable::{list, remove_dir};
 use instance::{Instance, State};
 use locks::Locks;
@@ -223,7 +225,8 @@ impl Platform for Local {
         Ok(())
     }
 
-    /// The data of the release stays: its folder `dir/` is the one thing that cannot be made anew.
+    /// The data of the release stays: its folder `dir/` is the one thing that cannot be made anew. What hooks made stays as well: those
+    /// of postDelete come after this, and whoever made it deletes it.
     async fn remove(&self, _key: &str, target: &Target) -> Result<(), PlatformError> {
         let dir = self.release(target)?;
         let trouble = |error: io::Error| dir.trouble(&error);
@@ -303,5 +306,37 @@ impl Platform for Local {
 
     async fn delete_job(&self, _key: &str, target: &Target, id: &str) -> Result<(), PlatformError> {
         self.remove_job(target, id).await
+    }
+
+    async fn create_hook(&self, key: &str, target: &Target, hook: &HookWorkload) -> Result<HookRef, PlatformError> {
+        self.make_hook(key, target, hook).await
+    }
+
+    async fn lift_hook(&self, key: &str, target: &Target, hook: &HookRef) -> Result<(), PlatformError> {
+        self.release_hook(key, target, hook).await
+    }
+
+    async fn wait_hook(&self, target: &Target, hook: &HookRef) -> Result<JobResult, PlatformError> {
+        self.end_of_hook(target, hook).await
+    }
+
+    async fn look_at_hook(&self, target: &Target, hook: &HookRef) -> Result<HookLook, PlatformError> {
+        self.hook_now(target, hook).await
+    }
+
+    async fn delete_hook(&self, key: &str, target: &Target, hook: &HookRef, wait: bool) -> Result<(), PlatformError> {
+        self.remove_hook(key, target, hook, wait).await
+    }
+
+    async fn hooks(&self, target: &Target) -> Result<Vec<FoundHook>, PlatformError> {
+        self.find_hooks(target).await
+    }
+
+    async fn put_objects(&self, key: &str, target: &Target, objects: &[Json]) -> Result<(), PlatformError> {
+        self.write_objects(key, target, objects).await
+    }
+
+    async fn delete_objects(&self, key: &str, target: &Target, objects: &[Json]) -> Result<(), PlatformError> {
+        self.remove_objects(key, target, objects).await
     }
 }

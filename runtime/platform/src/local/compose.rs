@@ -43,6 +43,8 @@ pub(super) fn replica(
         deadline_ms: None,
         retries: 0,
         retry_wait_ms: 0,
+        pod: None,
+        hook: None,
     })
 }
 
@@ -73,29 +75,40 @@ pub(super) fn job(
         grace_ms: JOB_GRACE_MS,
         deadline_ms: job.deadline.map(|deadline| u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX)),
         retries: spec.retries,
-        retry_wait_ms: u64::try_from(config.retry_wait.as_millis()).unwrap_or(u64::MAX),
+        retry_wait_ms: retry_wait_ms(config),
+        pod: None,
+        hook: None,
     })
+}
+
+pub(super) fn retry_wait_ms(config: &LocalConfig) -> u64 {
+    u64::try_from(config.retry_wait.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn refused(what: &str, cure: &str) -> PlatformError {
     PlatformError::Invalid(format!("Jobs on the local platform cannot have {what} yet: {cure}"))
 }
 
-fn machine(config: &LocalConfig, target: &Target, image: &str) -> Result<BTreeMap<String, String>, PlatformError> {
+/// What a process with that image gets before what it asks for itself.
+pub(super) fn machine(
+    config: &LocalConfig,
+    target: &Target,
+    image: &str,
+) -> Result<BTreeMap<String, String>, PlatformError> {
     let set = |name: &str| Some((name.to_owned(), std::env::var(name).ok()?));
     let mut env: BTreeMap<String, String> = FROM_MACHINE.into_iter().filter_map(set).collect();
     env.insert("PATH".to_owned(), image::path(image, target.images.as_ref(), &config.image_map)?);
     Ok(env)
 }
 
-fn of_pintle(dir: &ReleaseDir, target: &Target) -> [(String, String); 2] {
+pub(super) fn of_pintle(dir: &ReleaseDir, target: &Target) -> [(String, String); 2] {
     [
         ("PINTLE_RELEASE".to_owned(), target.release.name.clone()),
         ("PINTLE_RELEASE_DIR".to_owned(), dir.data().to_string_lossy().into_owned()),
     ]
 }
 
-fn command(command: &[String], args: &[String], image: &str) -> Result<Vec<String>, PlatformError> {
+pub(super) fn command(command: &[String], args: &[String], image: &str) -> Result<Vec<String>, PlatformError> {
     let words: Vec<String> = command.iter().chain(args).cloned().collect();
     if words.is_empty() {
         let cure = "add a command: images of the local platform have no default one";

@@ -201,7 +201,8 @@ impl Instance {
             return Ok(false);
         }
         let by = Some(By::Stop);
-        let ended = Ended { exit: Exit::NeverRan, by, attempts: 0, at_ms: wall_ms(), output_lost: 0 };
+        let exit = Exit::NeverRan;
+        let ended = Ended { exit, container: None, by, attempts: 0, at_ms: wall_ms(), output_lost: 0 };
         write_reserved(&self.dir.join(EXIT), &ended)?;
         Ok(true)
     }
@@ -217,11 +218,12 @@ impl Instance {
             }
             // Somebody who lives and is no shim of ours: then its group and folder are not ours either.
             let foreign = shim.open()?.is_some() && !holds(shim.pid, &self.dir.join(LOCK))?;
-            let leader = started.map(|started| started.process).filter(|_| !foreign);
-            Kin { dir: if foreign { self.dir.clone() } else { dir }, shim, leader }.end().await?;
+            let leaders = started.filter(|_| !foreign).map(|started| started.leaders()).unwrap_or_default();
+            let dir = if foreign { self.dir.clone() } else { dir };
+            Kin { dir, shim, leaders, container: None }.end().await?;
         }
         let exit = Exit::Lost { why: why.to_owned() };
-        let ended = Ended { exit, by: None, attempts, at_ms: wall_ms(), output_lost: 0 };
+        let ended = Ended { exit, container: None, by: None, attempts, at_ms: wall_ms(), output_lost: 0 };
         write_reserved(&self.dir.join(EXIT), &ended)?;
         Ok(ended)
     }

@@ -25,7 +25,7 @@ impl Local {
             None => {
                 let copied = copied(&dir, job)?;
                 let launch = compose::job(&self.config, &dir, target, (key, id, job), copied)?;
-                refuse_stray(&instance, id).map_err(trouble)??;
+                refuse_stray(&instance, &format!("Job {id}")).map_err(trouble)??;
                 dir.create().map_err(trouble)?;
                 instance.create(&launch).map_err(trouble)?;
             }
@@ -65,12 +65,12 @@ fn copied(dir: &ReleaseDir, job: &Job) -> Result<BTreeMap<String, String>, Platf
     Ok(dir.applied()?.ok_or_else(not_applied)?.process(workload)?.env)
 }
 
-/// A Job whose folder was removed while it ran is not started a second time. The outer error is of this machine.
-fn refuse_stray(instance: &Instance, id: &str) -> io::Result<Result<(), PlatformError>> {
+/// What ran while its folder was removed is not started a second time. The outer error is of this machine.
+pub(super) fn refuse_stray(instance: &Instance, shown: &str) -> io::Result<Result<(), PlatformError>> {
     let Some(stray) = Stray::find(instance.dir())?.pop() else { return Ok(Ok(())) };
     let (dir, pid) = (instance.dir().display(), stray.pid());
     Ok(Err(PlatformError::Conflict(format!(
-        "the Job {id} still runs, and its folder {dir} was removed: wait until it has ended, or end it with `kill {pid}`"
+        "the {shown} still runs, and its folder {dir} was removed: wait until it has ended, or end it with `kill {pid}`"
     ))))
 }
 

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pintle_lifecycle::call::{JobResult, Output};
+use pintle_lifecycle::hook::HookKind;
+use pintle_lifecycle::json::Json;
 use serde::{Deserialize, Serialize};
 
 use super::process::Identity;
@@ -18,6 +20,10 @@ pub(super) const SHIM: &str = "shim.json";
 pub(super) const PROCESS: &str = "process.json";
 /// Written once at the end.
 pub(super) const EXIT: &str = "exit.json";
+/// Written by Pintle when a hook that was created fenced may run.
+pub(super) const LIFTED: &str = "lifted.json";
+/// Written by Pintle when a hook shall be deleted: it does not start any more.
+pub(super) const DELETED: &str = "deleted.json";
 /// Held by the shim while it lives.
 pub(super) const LOCK: &str = "lock";
 /// What a shim has to say about itself.
@@ -28,7 +34,7 @@ pub(super) const SHIM_LOG: &str = "shim.log";
 pub(super) struct Launch {
     /// The effect that a Job was started by, or the digest of what a replica runs: who has the same adopts.
     pub(super) key: String,
-    /// The program and its arguments; never empty.
+    /// The program and its arguments; empty where a Pod says what to run.
     pub(super) command: Vec<String>,
     /// The whole environment.
     pub(super) env: BTreeMap<String, String>,
@@ -43,6 +49,51 @@ pub(super) struct Launch {
     /// Before the second try; doubles with each.
     #[serde(default)]
     pub(super) retry_wait_ms: u64,
+    /// Runs instead of `command`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) pod: Option<Pod>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) hook: Option<HookNote>,
+}
+
+/// Containers that are processes here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Pod {
+    /// One after the other, each has to end well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) init: Vec<Container>,
+    /// Side by side, after those.
+    pub(super) containers: Vec<Container>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Container {
+    /// Unique in the Pod, and a label.
+    pub(super) name: String,
+    pub(super) command: Vec<String>,
+    pub(super) env: BTreeMap<String, String>,
+    pub(super) working_dir: PathBuf,
+}
+
+/// The workload of a hook.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct HookNote {
+    /// 16 hex digits.
+    pub(super) uid: String,
+    /// Whether it waits for [`LIFTED`].
+    pub(super) fenced: bool,
+    /// Whether its author wants it not to run.
+    pub(super) suspended: bool,
+    pub(super) kind: HookKind,
+    pub(super) namespace: String,
+    pub(super) name: String,
+    /// Milliseconds since 1970.
+    pub(super) created_ms: u64,
+    /// The manifest.
+    pub(super) object: Json,
 }
 
 /// The shim that has an instance, or had it last.
@@ -63,6 +114,27 @@ pub(super) struct Started {
     pub(super) up_ms: u64,
     /// 1, 2, …
     pub(super) attempt: u32,
+    /// Those of a Pod that were started last, `process` among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) containers: Vec<StartedContainer>,
+    /// How this try failed, while the next one is waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) failed: Option<Outcome>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct StartedContainer {
+    pub(super) name: String,
+    pub(super) process: Identity,
+}
+
+/// How a try ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Outcome {
+    /// The container of a Pod that failed, the first where several did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) container: Option<String>,
+    pub(super) exit: Exit,
 }
 
 /// How an instance ended.
@@ -70,6 +142,9 @@ pub(super) struct Started {
 #[serde(rename_all = "camelCase")]
 pub(super) struct Ended {
     pub(super) exit: Exit,
+    /// The container of a Pod that `exit` is of, where it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) container: Option<String>,
     /// What ended it, where it did not end by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) by: Option<By>,
@@ -125,6 +200,43 @@ pub(super) fn trouble_in(line: &str) -> Option<io::Error> {
     Some(io::Error::new(kind, words))
 }
 
+impl Launch {
+    /// Whether nothing holds it back in its folder.
+    pub(super) fn may_run(&self, dir: &Path) -> bool {
+        let is_lifted = |hook: &HookNote| !hook.fenced || dir.join(LIFTED).exists();
+        let may_run = |hook: &HookNote| !hook.suspended && is_lifted(hook) && !dir.join(DELETED).exists();
+        self.hook.as_ref().is_none_or(may_run)
+    }
+}
+
+impl Pod {
+    pub(super) fn all(&self) -> impl Iterator<Item = &Container> {
+        self.init.iter().chain(&self.containers)
+    }
+
+    /// Names of the containers, those together that run side by side.
+    pub(super) fn stages(&self) -> Vec<Vec<&str>> {
+        let mut stages: Vec<Vec<&str>> = self.init.iter().map(|container| vec![container.name.as_str()]).collect();
+        stages.push(self.containers.iter().map(|container| container.name.as_str()).collect());
+        stages
+    }
+}
+
+impl Started {
+    /// Those whose groups are the instance's.
+    pub(super) fn leaders(&self) -> Vec<Identity> {
+        let containers = self.containers.iter().map(|container| container.process.clone());
+        let leaders: Vec<Identity> = containers.collect();
+        if leaders.is_empty() { vec![self.process.clone()] } else { leaders }
+    }
+}
+
+impl Outcome {
+    pub(super) fn is_good(&self) -> bool {
+        self.exit == Exit::Code { code: 0 }
+    }
+}
+
 impl Ended {
     pub(super) fn succeeded(&self) -> bool {
         self.exit == Exit::Code { code: 0 } && self.by.is_none()
@@ -161,9 +273,23 @@ impl fmt::Display for Ended {
             }
             (Some(By::Stop), Exit::NeverRan) => f.write_str("stopped before it ran"),
             (Some(By::Stop), exit) => write!(f, "stopped ({exit})"),
-            (None, exit) => exit.fmt(f),
+            (None, exit) => write_outcome(f, self.container.as_deref(), exit),
         }?;
         if self.attempts > 1 { write!(f, ", after {} tries", self.attempts) } else { Ok(()) }
+    }
+}
+
+/// For a person: `container migrate: exit code 3`.
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_outcome(f, self.container.as_deref(), &self.exit)
+    }
+}
+
+fn write_outcome(f: &mut fmt::Formatter<'_>, container: Option<&str>, exit: &Exit) -> fmt::Result {
+    match container {
+        Some(name) => write!(f, "container {name}: {exit}"),
+        None => write!(f, "{exit}"),
     }
 }
 

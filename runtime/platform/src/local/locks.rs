@@ -17,6 +17,11 @@ impl Locks {
         self.lock(folder).lock_owned().await
     }
 
+    /// None where another has it.
+    pub(super) fn try_hold(&self, folder: &Path) -> Option<OwnedMutexGuard<()>> {
+        self.lock(folder).try_lock_owned().ok()
+    }
+
     fn lock(&self, folder: &Path) -> Arc<AsyncMutex<()>> {
         let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
         locks.retain(|_, lock| lock.strong_count() > 0);
@@ -38,8 +43,8 @@ mod tests {
         let locks = Locks::default();
         let (a, b) = (Path::new("a"), Path::new("b"));
         let held = locks.hold(a).await;
-        assert!(locks.lock(a).try_lock().is_err());
-        assert!(locks.lock(b).try_lock().is_ok());
+        assert!(locks.try_hold(a).is_none());
+        assert!(locks.try_hold(b).is_some());
         drop(held);
         drop(locks.hold(b).await);
         assert_eq!(locks.locks.lock().unwrap().len(), 1);

@@ -13,10 +13,23 @@ const FULL: u64 = 512 << 10;
 /// Of the end that is kept with a result.
 const TAIL_LINES: usize = 200;
 const TAIL_BYTES: usize = 64 << 10;
+const WHOLE: Room = Room { lines: TAIL_LINES, bytes: TAIL_BYTES };
+
+/// What may be kept.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    lines: usize,
+    bytes: usize,
+}
 
 /// The files of an instance, oldest output first. One of them, or both, may not be there.
 pub(super) fn files(dir: &Path) -> [PathBuf; 2] {
     [dir.join("output.1.log"), dir.join("output.log")]
+}
+
+/// The folder in an instance for the output of one of its containers.
+pub(super) fn of_container(dir: &Path, name: &str) -> PathBuf {
+    dir.join("containers").join(name)
 }
 
 /// Writes output as it comes. What cannot be written is counted and cut: a full disk costs output, not the process.
@@ -108,9 +121,47 @@ fn cut(bytes: u64) -> String {
     format!("{bytes} bytes of the output are cut: they could not be written, as on a full disk")
 }
 
+/// The ends of what several printed, by their names and folders, each under its name where more than one did. The first has all the
+/// room, the others what is left of it. `lost` bytes could not be written.
+pub(super) fn tails<'a>(parts: impl Iterator<Item = (&'a str, PathBuf)>, lost: u64) -> io::Result<Output> {
+    let mut printed = Vec::new();
+    for (name, dir) in parts {
+        let bytes = read(&dir)?;
+        if !bytes.is_empty() {
+            printed.push((name, bytes));
+        }
+    }
+    Ok(without(tails_of(&printed), lost))
+}
+
+fn tails_of(printed: &[(&str, Vec<u8>)]) -> Output {
+    if let [(_, bytes)] = printed {
+        return tail_of(bytes, WHOLE);
+    }
+    let mut output = Output::default();
+    let mut room = WHOLE;
+    for (name, bytes) in printed {
+        let line_break = if output.text.is_empty() { "" } else { "\n" };
+        let head = format!("{line_break}==> {name} <==\n");
+        if room.lines < 2 || room.bytes <= head.len() {
+            output.cut = true;
+            break;
+        }
+        let tail = tail_of(bytes, Room { lines: room.lines - 1, bytes: room.bytes - head.len() });
+        room.lines -= 1 + tail.text.split('\n').count();
+        room.bytes -= head.len() + tail.text.len();
+        output.text.extend([head.as_str(), &tail.text]);
+        output.cut |= tail.cut;
+    }
+    output
+}
+
 /// The end of what an instance printed, of which `lost` bytes could not be written.
 pub(super) fn tail_without(dir: &Path, lost: u64) -> io::Result<Output> {
-    let mut output = tail(dir)?;
+    Ok(without(tail(dir)?, lost))
+}
+
+fn without(mut output: Output, lost: u64) -> Output {
     if lost > 0 {
         output.cut = true;
         let words = cut(lost);
@@ -120,11 +171,15 @@ pub(super) fn tail_without(dir: &Path, lost: u64) -> io::Result<Output> {
             output.text.extend([line_break, "(", &words, ")"]);
         }
     }
-    Ok(output)
+    output
 }
 
 /// The end of what an instance printed.
 pub(super) fn tail(dir: &Path) -> io::Result<Output> {
+    Ok(tail_of(&read(dir)?, WHOLE))
+}
+
+fn read(dir: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     for file in files(dir) {
         match fs::read(file) {
@@ -133,23 +188,23 @@ pub(super) fn tail(dir: &Path) -> io::Result<Output> {
             Err(error) => return Err(error),
         }
     }
-    Ok(tail_of(&bytes))
+    Ok(bytes)
 }
 
 /// The last lines that fit, whole unless a single line is longer than all that may be kept. What is no UTF-8 becomes `�`.
-fn tail_of(bytes: &[u8]) -> Output {
+fn tail_of(bytes: &[u8], room: Room) -> Output {
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let mut lines = Vec::new();
-    let mut free = TAIL_BYTES;
+    let mut free = room.bytes;
     let mut cut = false;
     for line in bytes.rsplit(|&byte| byte == b'\n') {
         let line = String::from_utf8_lossy(line);
         // Each line costs its line break; the last one has none.
         let cost = line.len() + usize::from(!lines.is_empty());
-        if lines.len() == TAIL_LINES || cost > free {
+        if lines.len() == room.lines || cost > free {
             cut = true;
             if lines.is_empty() {
-                lines.push(line[line.ceil_char_boundary(line.len() - TAIL_BYTES)..].to_owned());
+                lines.push(line[line.ceil_char_boundary(line.len() - room.bytes)..].to_owned());
             }
             break;
         }
@@ -163,6 +218,10 @@ fn tail_of(bytes: &[u8]) -> Output {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn tail_of(bytes: &[u8]) -> Output {
+        super::tail_of(bytes, WHOLE)
+    }
 
     #[test]
     fn short_output_is_kept_whole() {
@@ -191,6 +250,28 @@ mod tests {
         // An odd start would split a character: it is dropped.
         let kept = tail_of(format!("{}x", "ä".repeat(TAIL_BYTES)).as_bytes());
         assert_eq!(kept.text.len(), TAIL_BYTES - 1);
+    }
+
+    #[test]
+    fn the_first_of_several_has_the_room_and_the_others_what_it_leaves() {
+        let part = |name, text: &str| (name, text.as_bytes().to_vec());
+        assert_eq!(tails_of(&[part("a", "1\n2\n")]).text, "1\n2");
+        let kept = tails_of(&[part("b", "1\n2\n"), part("a", "3")]);
+        assert_eq!(kept, Output { text: "==> b <==\n1\n2\n==> a <==\n3".into(), cut: false });
+        let lines = |count: usize| "x\n".repeat(count);
+        for (first, second, kept_of_second, cut) in [(197, 1, 1, false), (190, 20, 8, true), (198, 5, 0, true)] {
+            let kept = tails_of(&[part("b", &lines(first)), part("a", &lines(second))]);
+            assert!(kept.text.lines().count() <= TAIL_LINES);
+            let of_second = kept.text.split_once("==> a <==\n").map_or(0, |(_, text)| text.lines().count());
+            assert_eq!((of_second, kept.cut), (kept_of_second, cut), "{first} {second}");
+        }
+        let long = "x".repeat(TAIL_BYTES - 30);
+        let kept = tails_of(&[part("b", &long), part("a", "0123456789")]);
+        assert!(
+            kept.cut && kept.text.len() == TAIL_BYTES && kept.text.ends_with("==> a <==\n123456789"),
+            "{}",
+            kept.text.len()
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use pintle_lifecycle::document::manifest::ProcessSpec;
+use pintle_lifecycle::hook::HookKind;
 use pintle_lifecycle::plan::{Render, Target, Workload};
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,8 @@ pub(super) const PROCESS: &str = "Process";
 /// Format of `applied.json`.
 const FORMAT: u32 = 1;
 
-/// `RUN_DIR/UID/`: `applied.json`, `workloads/NAME/REPLICA/`, `jobs/ID/`, and `dir/`, which outlives all of it.
+/// `RUN_DIR/UID/`: `applied.json`, `workloads/NAME/REPLICA/`, `jobs/ID/`, `hooks/KIND.NAMESPACE.NAME/`, the same of `objects/`, and
+/// `dir/`, which outlives all of it.
 #[derive(Debug, Clone)]
 pub(super) struct ReleaseDir {
     root: PathBuf,
@@ -61,6 +63,22 @@ impl ReleaseDir {
 
     pub(super) fn job(&self, id: &str) -> Result<Instance, PlatformError> {
         Ok(Instance::at(self.jobs().join(checked("Job", id)?)))
+    }
+
+    pub(super) fn hooks(&self) -> PathBuf {
+        self.root.join("hooks")
+    }
+
+    /// # Errors
+    /// `Invalid` where the name or the namespace is no name of a folder.
+    pub(super) fn hook(&self, kind: HookKind, namespace: &str, name: &str) -> Result<Instance, PlatformError> {
+        let (namespace, name) = (checked("namespace", namespace)?, checked(kind.as_str(), name)?);
+        Ok(Instance::at(self.hooks().join(format!("{kind}.{namespace}.{name}"))))
+    }
+
+    /// Where the objects are that hooks made.
+    pub(super) fn objects(&self) -> PathBuf {
+        self.root.join("objects")
     }
 
     pub(super) fn workloads(&self) -> PathBuf {
@@ -136,7 +154,7 @@ pub(super) fn process_of(object: &serde_json::Value) -> Result<ProcessSpec, Plat
 }
 
 /// A text as the name of a folder.
-fn checked<'a>(what: &str, name: &'a str) -> Result<&'a str, PlatformError> {
+pub(super) fn checked<'a>(what: &str, name: &'a str) -> Result<&'a str, PlatformError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if !name.is_empty() && name.len() <= 253 && !name.starts_with('.') && name.chars().all(plain) {
         Ok(name)

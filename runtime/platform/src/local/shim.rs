@@ -1,5 +1,5 @@
-//! `pintle shim FOLDER`: starts one process, keeps its output, ends it when it is told to, and writes how it ended. It outlives the
-//! Pintle that started it, so it is a plain program of one thread that waits in one place.
+//! `pintle shim FOLDER`: starts a process or those of a Pod, keeps their output, ends them when it is told to, and writes how they
+//! ended. It outlives the Pintle that started it, so it is a plain program of one thread that waits in one place.
 //!
 //! The order of its files is the promise. `shim.json` says who may be asked to stop. `process.json` is durable before the process
 //! may run its first instruction: without that file it never ran, with it nobody runs it again. `exit.json` is the end; its room on the
@@ -18,9 +18,11 @@ use std::process::ExitCode;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::durable::{read_json, reserve, write_json, write_reserved};
-use super::launch::{By, EXIT, Ended, Exit, Holder, LAUNCH, LOCK, Launch, PROCESS, SHIM, trouble_line};
-use super::output::Writer;
+use super::durable::{create_dirs, read_json, reserve, rewrite_reserved, write_json, write_reserved};
+use super::launch::{
+    By, EXIT, Ended, Exit, Holder, LAUNCH, LOCK, Launch, Outcome, PROCESS, SHIM, Started, trouble_line,
+};
+use super::output::{self, Writer};
 use super::process::{Identity, uptime_ms, wall_ms};
 
 /// The longest wait before a new try of a failed process.
@@ -34,7 +36,9 @@ pub fn shim_main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
     let result = match args.as_slice() {
         [dir] => run(Path::new(dir)),
-        [flag, dir, shim] if flag == "--exec" => return become_process::become_process(Path::new(dir), shim),
+        [flag, dir, shim, container @ ..] if flag == "--exec" => {
+            return become_process::become_process(Path::new(dir), shim, container.first().map(OsString::as_os_str));
+        }
         _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is started by Pintle, with a folder")),
     };
     match result {
@@ -65,17 +69,43 @@ fn run(dir: &Path) -> io::Result<()> {
     }
     let launch: Launch = read_json(&dir.join(LAUNCH))?
         .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("no {LAUNCH} in {}", dir.display())))?;
+    // Nobody shall run yet, or any more, what somebody starts that knows less.
+    if !launch.may_run(dir) {
+        return Ok(());
+    }
     let me = Identity::of(rustix::process::getpid().as_raw_pid())?;
     write_json(&dir.join(SHIM), &Holder { shim: me.clone(), dir: dir.to_owned() })?;
     // From here on the end can be written even when the disk is full.
     reserve(&dir.join(EXIT))?;
-    if launch.retries > 0 {
+    if launch.retries > 0 || launch.pod.is_some() {
         reserve(&dir.join(PROCESS))?;
     }
     let deadline = launch.deadline_ms.map(|after| uptime_ms().saturating_add(after));
-    let output = Writer::open(dir)?;
-    let shim = Shim { dir: dir.to_owned(), lock, launch, me, stop, deadline, by: None, output };
+    let stages = stages(dir, &launch)?;
+    let shim = Shim { dir: dir.to_owned(), lock, launch, me, stop, deadline, by: None, stages };
     shim.run()
+}
+
+/// What a shim runs: those of a stage side by side, the stages one after the other.
+type Stages = Vec<Vec<Part>>;
+
+/// A process to run.
+struct Part {
+    /// Name of the container; none where the instance is a single process.
+    name: Option<String>,
+    output: Writer,
+}
+
+fn stages(dir: &Path, launch: &Launch) -> io::Result<Stages> {
+    let Some(pod) = &launch.pod else {
+        return Ok(vec![vec![Part { name: None, output: Writer::open(dir)? }]]);
+    };
+    let part = |name: &str| {
+        let dir = output::of_container(dir, name);
+        create_dirs(&dir)?;
+        Ok(Part { name: Some(name.to_owned()), output: Writer::open(&dir)? })
+    };
+    pod.stages().into_iter().map(|names| names.into_iter().map(part).collect()).collect()
 }
 
 /// A shim that has the lock.
@@ -90,29 +120,42 @@ struct Shim {
     deadline: Option<u64>,
     /// Why the process has to end, once it has to.
     by: Option<By>,
-    output: Writer,
+    stages: Stages,
 }
 
 impl Shim {
     fn run(mut self) -> io::Result<()> {
         let mut attempts = 0;
-        let mut exit = Exit::NeverRan;
+        let mut outcome = Outcome { container: None, exit: Exit::NeverRan };
         while attempts <= self.launch.retries {
             self.look_for_end()?;
             if self.by.is_some() {
                 break;
             }
             attempts += 1;
-            exit = self.attempt(attempts)?;
-            if self.by.is_some() || exit == (Exit::Code { code: 0 }) {
+            outcome = self.attempt(attempts)?;
+            if self.by.is_some() || outcome.is_good() {
                 break;
             }
             if attempts <= self.launch.retries {
+                self.note_failure(&outcome)?;
                 self.pause(attempts)?;
             }
         }
-        let output_lost = self.output.finish();
-        self.write_end(&Ended { exit, by: self.by, attempts, at_ms: wall_ms(), output_lost })
+        let output_lost = self.stages.iter_mut().flatten().map(|part| part.output.finish()).sum();
+        let Outcome { container, exit } = outcome;
+        self.write_end(&Ended { exit, container, by: self.by, attempts, at_ms: wall_ms(), output_lost })
+    }
+
+    /// Notes for people why a new try is waited for.
+    fn note_failure(&self, outcome: &Outcome) -> io::Result<()> {
+        let file = self.dir.join(PROCESS);
+        if self.launch.hook.is_none() {
+            return Ok(());
+        }
+        let Some(started) = read_json::<Started>(&file)? else { return Ok(()) };
+        self.check_folder()?;
+        rewrite_reserved(&file, &Started { failed: Some(outcome.clone()), ..started })
     }
 
     /// Waits before the next try, unless somebody wants the end.

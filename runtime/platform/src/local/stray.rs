@@ -46,7 +46,7 @@ impl Stray {
             tracing::warn!(pid = self.shim.pid, dir = %self.dir.display(), "the folder of this shim was removed: ending it");
             shim.end().await?;
         }
-        Kin { dir: self.dir, shim: self.shim, leader: None }.end().await
+        Kin { dir: self.dir, shim: self.shim, leaders: Vec::new(), container: None }.end().await
     }
 }
 

@@ -7,10 +7,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use pintle_lifecycle::call::{JobResult, JobSpec};
+use pintle_lifecycle::hook::{HookKind, HookPhase, HookRef, Labels};
 use pintle_lifecycle::ids::ReleaseKey;
 use pintle_lifecycle::json::Json;
 use pintle_lifecycle::plan::{Render, RenderRef, Target, Workload};
-use pintle_platform::{Job, Local, LocalConfig, Platform};
+use pintle_platform::{HookWorkload, Job, Local, LocalConfig, Platform, PlatformError};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -31,8 +32,6 @@ impl Home {
     }
 
     pub fn at(root: TempDir) -> Self {
-        let mut config = LocalConfig::new(root.path().join("run"), PROBE.into());
-        config.retry_wait = Duration::from_millis(1);
         let target = Target {
             release: ReleaseKey::new("acme", "shop").unwrap(),
             uid: "0123456789abcdef".into(),
@@ -40,7 +39,25 @@ impl Home {
             cluster: "local".into(),
             images: root.path().join("images").to_str().unwrap().into(),
         };
-        Self { local: Local::new(config), target, root }
+        let local = Local::new(LocalConfig::new(root.path().join("run"), PROBE.into()));
+        let mut home = Self { local, target, root };
+        home.configure(|_| {});
+        home
+    }
+
+    fn configure(&mut self, change: impl FnOnce(&mut LocalConfig)) {
+        let mut config = LocalConfig::new(self.run_dir(), PROBE.into());
+        config.retry_wait = Duration::from_millis(1);
+        change(&mut config);
+        self.local = Local::new(config);
+    }
+
+    pub fn set_retry_wait(&mut self, wait: Duration) {
+        self.configure(|config| config.retry_wait = wait);
+    }
+
+    pub fn map_image(&mut self, image: &str, other: &str) {
+        self.configure(|config| config.image_map = [(image.to_owned(), other.to_owned())].into());
     }
 
     pub fn run_dir(&self) -> PathBuf {
@@ -54,6 +71,10 @@ impl Home {
 
     pub fn job_dir(&self, id: &str) -> PathBuf {
         self.data().with_file_name("jobs").join(id)
+    }
+
+    pub fn hook_dir(&self, hook: &HookWorkload) -> PathBuf {
+        self.data().with_file_name("hooks").join(format!("{}.{}.{}", hook.kind, hook.namespace, hook.name))
     }
 
     pub fn replica_dir(&self, workload: &str, replica: u32) -> PathBuf {
@@ -70,6 +91,30 @@ impl Home {
     pub async fn run_job(&self, id: &str, job: &Job) -> JobResult {
         self.local.start_job(&format!("key of {id}"), &self.target, id, job).await.unwrap();
         within(self.local.wait_job(&self.target, id)).await.unwrap()
+    }
+
+    pub async fn create_hook(&self, hook: &HookWorkload) -> Result<HookRef, PlatformError> {
+        self.local.create_hook(&format!("key of {}", hook.name), &self.target, hook).await
+    }
+
+    pub async fn lift_hook(&self, hook: &HookRef) -> Result<(), PlatformError> {
+        self.local.lift_hook("lift", &self.target, hook).await
+    }
+
+    pub async fn wait_hook(&self, hook: &HookRef) -> JobResult {
+        within(self.local.wait_hook(&self.target, hook)).await.unwrap()
+    }
+
+    /// What it waits for.
+    pub async fn look_at_hook(&self, hook: &HookRef) -> String {
+        self.local.look_at_hook(&self.target, hook).await.unwrap().waits_for
+    }
+
+    /// From the creation to the end.
+    pub async fn run_hook(&self, hook: &HookWorkload) -> JobResult {
+        let made = self.create_hook(hook).await.unwrap();
+        self.lift_hook(&made).await.unwrap();
+        self.wait_hook(&made).await
     }
 
     pub async fn apply(&self, render: &Render) -> Result<(), pintle_platform::PlatformError> {
@@ -191,4 +236,36 @@ pub fn render(version: &str, objects: Vec<Value>) -> Render {
         reference: RenderRef { digest: format!("digest of {version}"), generation: 1, version: version.into() },
         objects: objects.into_iter().map(Json::from).collect(),
     }
+}
+
+/// A container that runs a shell script, with more of its spec.
+pub fn container(name: &str, script: &str, more: Value) -> Value {
+    let mut spec = json!({"name": name, "image": "host", "command": ["sh", "-c", script]});
+    let Value::Object(more) = more else { panic!("{more} is no object") };
+    spec.as_object_mut().unwrap().extend(more);
+    spec
+}
+
+/// The fenced Job of a hook whose Pod has this spec, with more of the Job's own.
+pub fn hook_job(name: &str, pod: Value, more: Value) -> HookWorkload {
+    let mut pod = pod;
+    pod.as_object_mut().unwrap().entry("restartPolicy").or_insert("Never".into());
+    let mut spec = json!({"template": {"spec": pod}, "backoffLimit": 0});
+    let Value::Object(more) = more else { panic!("{more} is no object") };
+    spec.as_object_mut().unwrap().extend(more);
+    hook(HookKind::Job, name, &spec)
+}
+
+/// The fenced Pod of a hook.
+pub fn hook_pod(name: &str, spec: Value) -> HookWorkload {
+    let mut spec = spec;
+    spec.as_object_mut().unwrap().entry("restartPolicy").or_insert("Never".into());
+    hook(HookKind::Pod, name, &spec)
+}
+
+pub fn hook(kind: HookKind, name: &str, spec: &Value) -> HookWorkload {
+    let mut object = json!({"apiVersion": kind.api_version(), "kind": kind.as_str(), "spec": spec});
+    let labels = Labels { release_uid: "0123456789abcdef", phase: HookPhase::PreSync, hook: name, change: "shop-3" };
+    labels.set(&mut object, name, "default");
+    HookWorkload { kind, namespace: "default".into(), name: name.into(), object: object.into(), fenced: true }
 }

@@ -4,5 +4,7 @@ mod components;
 mod crash;
 mod full_disk;
 mod harness;
+mod hook_env;
+mod hooks;
 mod jobs;
 mod readiness;
