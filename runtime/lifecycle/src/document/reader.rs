@@ -1,6 +1,8 @@
 //! Reading a document's tree field by field, with every problem kept and none fatal. The fields that a reader asks for are the
 //! ones that are known, so what is refused as unknown never differs from what is read.
 
+#[cfg(test)]
+pub(super) mod asked;
 mod condition;
 mod scalar;
 mod template;
@@ -319,6 +321,8 @@ impl<'a> Fields<'a> {
 
     fn refuse_unknown(self) {
         let (known, told) = (self.known.into_inner(), self.told.into_inner());
+        #[cfg(test)]
+        asked::note(&self.cursor.path, &known);
         let is_known = |key: &str| known.contains(&key) || told.contains(&key);
         for entry in self.entries.iter().filter(|entry| !is_known(&entry.key)) {
             let cure = match nearest(&entry.key, &known) {

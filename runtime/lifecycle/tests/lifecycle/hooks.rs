@@ -11,84 +11,9 @@ use crate::edit::{Edit, report};
 use crate::release::{RELEASE, good as good_release};
 
 /// Everything that hooks can say.
-pub const HOOKS: &str = r#"apiVersion: pintle.dev/v1alpha1
-kind: Lifecycle
-lifecycle:
-  preSync:
-    - name: settings
-      type: Objects
-      weight: -5
-      readyWhen: 'size(object.data) > 0'
-      objects:
-        - apiVersion: v1
-          kind: ConfigMap
-          metadata: {name: "{{ .release.name }}-migration", labels: {a: b}}
-          data: {from: "{{ .change.fromVersion }}"}
-    - name: migrate
-      type: Job
-      weight: 10
-      on: [setup, upgrade]
-      if: 'cluster.name == "local"'
-      timeout: 30s
-      onFailure: Fail
-      onTimeout: Stop
-      cleanup: {policy: OnSuccess, at: PhaseEnd, evenOnFail: true}
-      deleteBeforeCreation: true
-      fenced: false
-      pivot: true
-      jobTemplate:
-        metadata: {namespace: other, labels: {a: b}, annotations: {c: d}}
-        spec:
-          backoffLimit: 2
-          activeDeadlineSeconds: 60
-          suspend: false
-          completions: 1
-          parallelism: 1
-          ttlSecondsAfterFinished: 0
-          template:
-            metadata: {labels: {e: f}}
-            spec:
-              restartPolicy: OnFailure
-              terminationGracePeriodSeconds: 5
-              initContainers:
-                - {name: wait, image: host, command: [sleep, '1']}
-              containers:
-                - name: migrate
-                  image: "localhost:5000/demo/shop:{{ .app.version }}"
-                  command: [shop, db]
-                  args: [migrate, "--to={{ .change.toVersion }}"]
-                  workingDir: data
-                  imagePullPolicy: IfNotPresent
-                  env:
-                    - {name: MODE, value: fast}
-                    - name: FROM
-                      valueFrom: {configMapKeyRef: {name: shop-migration, key: from, optional: true}}
-                    - {name: PASSWORD, valueFrom: {secretKeyRef: {name: shop, key: password}}}
-                  envFrom:
-                    - {configMapRef: {name: settings}, prefix: SET_}
-                    - {secretRef: {name: shop}}
-                  ports: [{containerPort: 80, name: web, protocol: TCP}]
-  postSync:
-    - name: check
-      type: Action
-      runAfter: Healthy
-      onFailure: Undo
-      action: {location: "actions.wasm::check", args: {text: "{{ .values.text }}", deep: [{n: 1}]}}
-  syncFailed:
-    - name: notice
-      type: Pod
-      cleanup: OnCompletion
-      onFailure: Continue
-      podTemplate: {spec: {restartPolicy: Never, containers: [{name: a, image: host, command: ["true"]}]}}
-  preDelete:
-    - {name: save, type: Action, on: [delete], action: {location: "actions.wasm::save"}}
-  postDelete:
-    - {name: farewell, type: Action, action: {location: "actions.wasm::farewell"}}
-  test:
-    - {name: smoke, type: Action, action: {location: "actions.wasm::smoke"}}
-"#;
+pub const HOOKS: &str = include_str!("documents/lifecycle.yml");
 
-const EDITS: &[Edit] = &[
+pub const EDITS: &[Edit] = &[
     // The file and its phases.
     ("kind: Lifecycle", "kind: Release"),
     ("lifecycle:\n", "lifecycles:\n"),
@@ -161,7 +86,7 @@ const EDITS: &[Edit] = &[
 ];
 
 /// Templates of Jobs and Pods.
-const TEMPLATE_EDITS: &[Edit] = &[
+pub const TEMPLATE_EDITS: &[Edit] = &[
     ("{namespace: other, labels: {a: b}, annotations: {c: d}}", "{name: migrate}"),
     ("{namespace: other, labels: {a: b}, annotations: {c: d}}", "{finalizers: [a]}"),
     ("namespace: other", "namespace: Other"),
