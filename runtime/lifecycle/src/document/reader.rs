@@ -8,7 +8,7 @@ mod scalar;
 mod template;
 mod word;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -25,6 +25,8 @@ pub struct Source {
     file: Arc<str>,
     /// As it was opened; empty for what was rendered.
     text: String,
+    /// Where its lines end, once somebody asked.
+    ends: OnceCell<Vec<usize>>,
     /// Path of the documents; empty for whole files.
     base: String,
     documents: Vec<Node>,
@@ -77,7 +79,15 @@ impl Source {
             Vec::new()
         });
         let problems = RefCell::new(problems);
-        let source = Self { file, text: text.to_owned(), base: String::new(), documents, templates, problems };
+        let source = Self {
+            file,
+            text: text.to_owned(),
+            ends: OnceCell::new(),
+            base: String::new(),
+            documents,
+            templates,
+            problems,
+        };
         for document in source.documents() {
             document.refuse_templates();
         }
@@ -94,6 +104,7 @@ impl Source {
         Self {
             file: Arc::clone(&place.file),
             text: String::new(),
+            ends: OnceCell::new(),
             base: place.path.clone(),
             documents: vec![Node::of_json(value, at(place), &places, &mut String::new())],
             templates: Templates::Refused,

@@ -260,3 +260,21 @@ fn actions_need_a_driver_that_brings_them() {
     let problems = problems.to_string();
     assert!(problems.contains("lifecycle.preSync[0].action.location: the hook `look` is an action"), "{problems}");
 }
+
+#[test]
+fn the_examples_of_the_documentation_are_accepted() {
+    let page = include_str!("../../../../docs/lifecycle.md");
+    let examples: Vec<&str> = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let [release, settings] = examples[..] else { panic!("two examples, and not {}", examples.len()) };
+    let hooks = good_release(release).lifecycle;
+    assert_eq!(hooks.iter().map(|hook| hook.name.as_str()).collect::<Vec<_>>(), ["migrate", "notice"]);
+    let settings = settings.strip_prefix("spec:\n").unwrap();
+    let spec = good_release(&release.replace("lifecycle:\n", &format!("{settings}lifecycle:\n"))).spec;
+    assert_eq!((spec.hooks.skip.len(), spec.health_assessment.unwrap().deadline_ms), (2, Some(300_000)));
+    // Each field that a reader asks for is in the reference.
+    let known = problems_of(&HOOKS.replace("    - name: settings\n", "    - zzzzzzzz: settings\n")).to_string();
+    let known = known.lines().find_map(|line| line.trim().strip_prefix("known here: ")).unwrap();
+    for field in known.split(", ") {
+        assert!(page.contains(&format!("`{field}`")), "the reference says nothing of `{field}`");
+    }
+}
