@@ -16,6 +16,7 @@ pub mod manifest;
 pub mod problem;
 pub mod reader;
 pub mod release;
+pub mod schema;
 pub mod template;
 
 pub use content::{Content, ManifestsContent};
@@ -25,6 +26,7 @@ pub use lifecycle::{HookSpec, LifecycleDocument, WorkSpec};
 pub use manifest::Manifest;
 pub use problem::{Place, Placed, Problem, Problems};
 pub use release::ReleaseDocument;
+pub use schema::{DocumentKind, schema};
 pub use template::Template;
 
 /// The version of all documents that this Pintle reads.

@@ -6,8 +6,8 @@ mod permissions;
 
 use serde::Serialize;
 
+pub(super) use action::{ATTEMPTS_MAX, HOOKS, MODES, ON_FAILURE, read_location, read_on_failure};
 pub use action::{ActionSpec, HookName, Location, ModeName};
-pub(super) use action::{read_location, read_on_failure};
 pub use component::{ComponentSpec, check_workloads};
 
 use super::API_VERSION;

@@ -17,6 +17,9 @@ use super::template::{self, Template};
 use crate::hook::{Cleanup, HookKind, HookPhase, HookSource, OnTimeout, RunAfter};
 use crate::plan::{ChangeKind, OnFailure};
 
+pub(super) use hook::{CHANGES, CLEANUP_AT, ON_TIMEOUT, POLICIES, RUN_AFTER};
+pub(super) use work::TYPES;
+
 /// A hook as it was declared.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]

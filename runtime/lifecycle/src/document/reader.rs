@@ -1,12 +1,14 @@
 //! Reading a document's tree field by field, with every problem kept and none fatal. The fields that a reader asks for are the
 //! ones that are known, so what is refused as unknown never differs from what is read.
 
+#[cfg(test)]
+pub(super) mod asked;
 mod condition;
 mod scalar;
 mod template;
 mod word;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -23,6 +25,8 @@ pub struct Source {
     file: Arc<str>,
     /// As it was opened; empty for what was rendered.
     text: String,
+    /// Where its lines end, once somebody asked.
+    ends: OnceCell<Vec<usize>>,
     /// Path of the documents; empty for whole files.
     base: String,
     documents: Vec<Node>,
@@ -75,7 +79,15 @@ impl Source {
             Vec::new()
         });
         let problems = RefCell::new(problems);
-        let source = Self { file, text: text.to_owned(), base: String::new(), documents, templates, problems };
+        let source = Self {
+            file,
+            text: text.to_owned(),
+            ends: OnceCell::new(),
+            base: String::new(),
+            documents,
+            templates,
+            problems,
+        };
         for document in source.documents() {
             document.refuse_templates();
         }
@@ -92,6 +104,7 @@ impl Source {
         Self {
             file: Arc::clone(&place.file),
             text: String::new(),
+            ends: OnceCell::new(),
             base: place.path.clone(),
             documents: vec![Node::of_json(value, at(place), &places, &mut String::new())],
             templates: Templates::Refused,
@@ -319,6 +332,8 @@ impl<'a> Fields<'a> {
 
     fn refuse_unknown(self) {
         let (known, told) = (self.known.into_inner(), self.told.into_inner());
+        #[cfg(test)]
+        asked::note(&self.cursor.path, &known);
         let is_known = |key: &str| known.contains(&key) || told.contains(&key);
         for entry in self.entries.iter().filter(|entry| !is_known(&entry.key)) {
             let cure = match nearest(&entry.key, &known) {

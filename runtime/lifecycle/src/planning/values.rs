@@ -36,7 +36,7 @@ pub(super) fn of_hooks(seen: &Seen<'_>) -> Value {
     let RenderRef { digest, generation, version } = seen.render;
     all["change"] = json!({
         "kind": seen.kind.to_string(),
-        "fromVersion": seen.from_version.unwrap_or_default(),
+        "fromVersion": seen.from_version,
         "toVersion": seen.to_version,
         "generation": generation,
     });

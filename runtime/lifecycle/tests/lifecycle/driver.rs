@@ -6,48 +6,9 @@ use pintle_lifecycle::plan::{OnFailure, Workload};
 
 use crate::edit::{Edit, report};
 
-pub const DRIVER: &str = r#"apiVersion: pintle.dev/v1alpha1
-kind: Driver
-metadata: {name: shop, version: 1.2.0}
-spec:
-  components:
-    - name: server
-      workload: {kind: Process, name: shop-server}
-    - name: task-worker
-      workload: {kind: Process, name: shop-task-worker}
-  content: {type: manifests, manifests: {path: manifests/}}
-  actions:
-    - name: pre_setup
-      hook: setup
-      mode: pre
-      location: "actions.wasm::pre-setup"
-    - name: upgrade
-      hook: upgrade
-      mode: core
-      location: "actions.wasm::upgrade"
-      description: "Stop workers, run migration, restart, verify"
-      timeout: 30m
-      onFailure: Fail
-      retry: {attempts: 2, backoff: 30s}
-      pivot: false
-    - name: look
-      hook: test
-      location: "actions.wasm::look"
-    - name: goodbye
-      hook: delete
-      mode: post
-      location: "actions.wasm::goodbye"
-      onFailure: Continue
-  permissions:
-    components: {stop: [task-worker], start: [task-worker], images: [server]}
-    releases: {set-version: true}
-    jobs: {images: ["registry.example.com/shop/*"], envFrom: [server], apiToken: false}
-    http: {hosts: []}
-    state: true
-  lifecycle: {}
-"#;
+pub const DRIVER: &str = include_str!("documents/driver.yml");
 
-const EDITS: &[Edit] = &[
+pub const EDITS: &[Edit] = &[
     // The document as a whole.
     ("pintle.dev/v1alpha1", "pintle.dev/v1"),
     ("kind: Driver", "kind: Release"),

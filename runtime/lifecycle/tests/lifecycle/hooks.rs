@@ -11,84 +11,9 @@ use crate::edit::{Edit, report};
 use crate::release::{RELEASE, good as good_release};
 
 /// Everything that hooks can say.
-pub const HOOKS: &str = r#"apiVersion: pintle.dev/v1alpha1
-kind: Lifecycle
-lifecycle:
-  preSync:
-    - name: settings
-      type: Objects
-      weight: -5
-      readyWhen: 'size(object.data) > 0'
-      objects:
-        - apiVersion: v1
-          kind: ConfigMap
-          metadata: {name: "{{ .release.name }}-migration", labels: {a: b}}
-          data: {from: "{{ .change.fromVersion }}"}
-    - name: migrate
-      type: Job
-      weight: 10
-      on: [setup, upgrade]
-      if: 'cluster.name == "local"'
-      timeout: 30s
-      onFailure: Fail
-      onTimeout: Stop
-      cleanup: {policy: OnSuccess, at: PhaseEnd, evenOnFail: true}
-      deleteBeforeCreation: true
-      fenced: false
-      pivot: true
-      jobTemplate:
-        metadata: {namespace: other, labels: {a: b}, annotations: {c: d}}
-        spec:
-          backoffLimit: 2
-          activeDeadlineSeconds: 60
-          suspend: false
-          completions: 1
-          parallelism: 1
-          ttlSecondsAfterFinished: 0
-          template:
-            metadata: {labels: {e: f}}
-            spec:
-              restartPolicy: OnFailure
-              terminationGracePeriodSeconds: 5
-              initContainers:
-                - {name: wait, image: host, command: [sleep, '1']}
-              containers:
-                - name: migrate
-                  image: "localhost:5000/demo/shop:{{ .app.version }}"
-                  command: [shop, db]
-                  args: [migrate, "--to={{ .change.toVersion }}"]
-                  workingDir: data
-                  imagePullPolicy: IfNotPresent
-                  env:
-                    - {name: MODE, value: fast}
-                    - name: FROM
-                      valueFrom: {configMapKeyRef: {name: shop-migration, key: from, optional: true}}
-                    - {name: PASSWORD, valueFrom: {secretKeyRef: {name: shop, key: password}}}
-                  envFrom:
-                    - {configMapRef: {name: settings}, prefix: SET_}
-                    - {secretRef: {name: shop}}
-                  ports: [{containerPort: 80, name: web, protocol: TCP}]
-  postSync:
-    - name: check
-      type: Action
-      runAfter: Healthy
-      onFailure: Undo
-      action: {location: "actions.wasm::check", args: {text: "{{ .values.text }}", deep: [{n: 1}]}}
-  syncFailed:
-    - name: notice
-      type: Pod
-      cleanup: OnCompletion
-      onFailure: Continue
-      podTemplate: {spec: {restartPolicy: Never, containers: [{name: a, image: host, command: ["true"]}]}}
-  preDelete:
-    - {name: save, type: Action, on: [delete], action: {location: "actions.wasm::save"}}
-  postDelete:
-    - {name: farewell, type: Action, action: {location: "actions.wasm::farewell"}}
-  test:
-    - {name: smoke, type: Action, action: {location: "actions.wasm::smoke"}}
-"#;
+pub const HOOKS: &str = include_str!("documents/lifecycle.yml");
 
-const EDITS: &[Edit] = &[
+pub const EDITS: &[Edit] = &[
     // The file and its phases.
     ("kind: Lifecycle", "kind: Release"),
     ("lifecycle:\n", "lifecycles:\n"),
@@ -161,7 +86,7 @@ const EDITS: &[Edit] = &[
 ];
 
 /// Templates of Jobs and Pods.
-const TEMPLATE_EDITS: &[Edit] = &[
+pub const TEMPLATE_EDITS: &[Edit] = &[
     ("{namespace: other, labels: {a: b}, annotations: {c: d}}", "{name: migrate}"),
     ("{namespace: other, labels: {a: b}, annotations: {c: d}}", "{finalizers: [a]}"),
     ("namespace: other", "namespace: Other"),
@@ -334,4 +259,22 @@ fn actions_need_a_driver_that_brings_them() {
     ReleaseDocument::read("release.yml", &text, &mut problems);
     let problems = problems.to_string();
     assert!(problems.contains("lifecycle.preSync[0].action.location: the hook `look` is an action"), "{problems}");
+}
+
+#[test]
+fn the_examples_of_the_documentation_are_accepted() {
+    let page = include_str!("../../../../docs/lifecycle.md");
+    let examples: Vec<&str> = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    let [release, settings] = examples[..] else { panic!("two examples, and not {}", examples.len()) };
+    let hooks = good_release(release).lifecycle;
+    assert_eq!(hooks.iter().map(|hook| hook.name.as_str()).collect::<Vec<_>>(), ["migrate", "notice"]);
+    let settings = settings.strip_prefix("spec:\n").unwrap();
+    let spec = good_release(&release.replace("lifecycle:\n", &format!("{settings}lifecycle:\n"))).spec;
+    assert_eq!((spec.hooks.skip.len(), spec.health_assessment.unwrap().deadline_ms), (2, Some(300_000)));
+    // Each field that a reader asks for is in the reference.
+    let known = problems_of(&HOOKS.replace("    - name: settings\n", "    - zzzzzzzz: settings\n")).to_string();
+    let known = known.lines().find_map(|line| line.trim().strip_prefix("known here: ")).unwrap();
+    for field in known.split(", ") {
+        assert!(page.contains(&format!("`{field}`")), "the reference says nothing of `{field}`");
+    }
 }

@@ -73,6 +73,14 @@ fn many_mistakes_are_counted_and_not_listed() {
 }
 
 #[test]
+fn conditions_without_number_are_read_to_the_end() {
+    let hook = "    - {name: a, type: Action, action: {location: 'a.wasm::b'}, if: 'cluster.a b'}\n";
+    let head = "apiVersion: pintle.dev/v1alpha1\nkind: Lifecycle\nlifecycle:\n  preSync:\n";
+    let text = format!("#{}\n{head}{}", "\n#".repeat(1 << 20), hook.repeat(5_000));
+    refused(&text, "more problems");
+}
+
+#[test]
 fn the_number_of_values_is_bounded() {
     for part in ["a: b\n", "- a\n", "?\n", "--- a\n", "a:\n "] {
         refused(&part.repeat((4 << 20) / part.len()), "more than 100000 values");

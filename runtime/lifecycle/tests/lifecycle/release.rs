@@ -9,27 +9,9 @@ use pintle_lifecycle::hook::{Hook, HookPhase};
 use crate::decide_hooks;
 use crate::edit::{Edit, report};
 
-pub const RELEASE: &str = r#"apiVersion: pintle.dev/v1alpha1
-kind: Release
-metadata: {name: shop, namespace: default}
-spec:
-  tenant: acme
-  cluster: local
-  driver: {name: shop, version: 1.2.0, path: ./driver}
-  version: 1.2.0
-  values: {colour: red, deep: [{a: 1}]}
-  components:
-    server:
-      image: "localhost:5000/shop:{{ app.version }}"
-      env: {A: b}
-  healthAssessment: {deadline: 5m, readyWhen: [{kind: Process, apiVersion: pintle.dev/v1alpha1, expr: 'object.up'}]}
-  hooks: {retention: {keepLast: 3, maxAge: 168h}, skip: [{name: migrate, phase: preSync}, {weight: -5}]}
-  deletionPolicy: {keepWorkloads: false, blockOnClusterUnreachable: true}
-  hold: false
-lifecycle: {}
-"#;
+pub const RELEASE: &str = include_str!("documents/release.yml");
 
-const EDITS: &[Edit] = &[
+pub const EDITS: &[Edit] = &[
     ("kind: Release", "kind: Relase"),
     ("name: shop, namespace", "name: shop_1, namespace"),
     ("namespace: default", "namespace: Default"),

@@ -57,7 +57,7 @@ pub struct Location {
     pub export: String,
 }
 
-const HOOKS: [(&str, HookName); 5] = [
+pub(in crate::document) const HOOKS: [(&str, HookName); 5] = [
     ("setup", HookName::Setup),
     ("upgrade", HookName::Upgrade),
     ("rollback", HookName::Rollback),
@@ -65,7 +65,11 @@ const HOOKS: [(&str, HookName); 5] = [
     ("test", HookName::Test),
 ];
 
-const MODES: [(&str, ModeName); 3] = [("pre", ModeName::Pre), ("core", ModeName::Core), ("post", ModeName::Post)];
+pub(in crate::document) const MODES: [(&str, ModeName); 3] =
+    [("pre", ModeName::Pre), ("core", ModeName::Core), ("post", ModeName::Post)];
+
+pub(in crate::document) const ON_FAILURE: [(&str, OnFailure); 3] =
+    [("Fail", OnFailure::Fail), ("Continue", OnFailure::Continue), ("Undo", OnFailure::Undo)];
 
 /// Hooks that are declared under `lifecycle`.
 const SYNC_HOOKS: [&str; 3] = ["preSync", "postSync", "syncFailed"];
@@ -74,7 +78,7 @@ const SYNC_HOOKS: [&str; 3] = ["preSync", "postSync", "syncFailed"];
 const NAME_MAX: usize = 63;
 
 /// More tries than this are no cure for a failure.
-const ATTEMPTS_MAX: u32 = 100;
+pub(in crate::document) const ATTEMPTS_MAX: u32 = 100;
 
 impl ActionSpec {
     /// The name as part of a step's id: a DNS label.
@@ -205,7 +209,7 @@ pub(in crate::document) fn read_location(cursor: &Cursor<'_>) -> Option<Placed<L
 }
 
 pub(in crate::document) fn read_on_failure(cursor: &Cursor<'_>) -> Option<OnFailure> {
-    cursor.word(&[("Fail", OnFailure::Fail), ("Continue", OnFailure::Continue), ("Undo", OnFailure::Undo)])
+    cursor.word(&ON_FAILURE)
 }
 
 fn read_retry(cursor: &Cursor<'_>) -> Option<Retry> {

@@ -7,7 +7,7 @@ use crate::document::reader::{Cursor, Fields};
 use crate::hook::{Cleanup, CleanupAt, CleanupPolicy, HookPhase, HookSource, OnTimeout, RunAfter};
 use crate::plan::ChangeKind;
 
-const CHANGES: [(&str, ChangeKind); 6] = [
+pub(in crate::document) const CHANGES: [(&str, ChangeKind); 6] = [
     ("setup", ChangeKind::Setup),
     ("upgrade", ChangeKind::Upgrade),
     ("update", ChangeKind::Update),
@@ -16,18 +16,21 @@ const CHANGES: [(&str, ChangeKind); 6] = [
     ("test", ChangeKind::Test),
 ];
 
-const RUN_AFTER: [(&str, RunAfter); 2] = [("Applied", RunAfter::Applied), ("Healthy", RunAfter::Healthy)];
+pub(in crate::document) const RUN_AFTER: [(&str, RunAfter); 2] =
+    [("Applied", RunAfter::Applied), ("Healthy", RunAfter::Healthy)];
 
-const ON_TIMEOUT: [(&str, OnTimeout); 2] = [("Stop", OnTimeout::Stop), ("Leave", OnTimeout::Leave)];
+pub(in crate::document) const ON_TIMEOUT: [(&str, OnTimeout); 2] =
+    [("Stop", OnTimeout::Stop), ("Leave", OnTimeout::Leave)];
 
-const POLICIES: [(&str, CleanupPolicy); 4] = [
+pub(in crate::document) const POLICIES: [(&str, CleanupPolicy); 4] = [
     ("Never", CleanupPolicy::Never),
     ("OnSuccess", CleanupPolicy::OnSuccess),
     ("OnFailure", CleanupPolicy::OnFailure),
     ("OnCompletion", CleanupPolicy::OnCompletion),
 ];
 
-const CLEANUP_AT: [(&str, CleanupAt); 2] = [("Group", CleanupAt::Group), ("PhaseEnd", CleanupAt::PhaseEnd)];
+pub(in crate::document) const CLEANUP_AT: [(&str, CleanupAt); 2] =
+    [("Group", CleanupAt::Group), ("PhaseEnd", CleanupAt::PhaseEnd)];
 
 pub(super) fn read(cursor: &Cursor<'_>, phase: HookPhase, source: HookSource) -> Option<HookSpec> {
     cursor.fields(|fields| read_fields(fields, phase, source))?

@@ -12,14 +12,14 @@ use crate::document::template::Template;
 use crate::hook::HookKind;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Type {
+pub(in crate::document) enum Type {
     Job,
     Pod,
     Objects,
     Action,
 }
 
-const TYPES: [(&str, Type); 4] =
+pub(in crate::document) const TYPES: [(&str, Type); 4] =
     [("Job", Type::Job), ("Pod", Type::Pod), ("Action", Type::Action), ("Objects", Type::Objects)];
 
 impl Type {

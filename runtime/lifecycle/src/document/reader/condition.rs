@@ -1,6 +1,6 @@
 //! Conditions in documents: compiled while they are read, with errors at their line and column in the file.
 
-use super::Cursor;
+use super::{Cursor, Source};
 use crate::condition::{Condition, ConditionError};
 use crate::document::problem::{Place, Placed};
 use crate::document::yaml::At;
@@ -31,22 +31,37 @@ impl Cursor<'_> {
 
     /// Where a place in a text is in the file; none where the text is written with escapes or folded.
     fn place_in(&self, text: &str, line: usize, column: usize) -> Option<Place> {
-        let wanted = text.split('\n').nth(line.checked_sub(1)?)?;
         let start = usize::try_from(self.node.at.line).ok()?.checked_sub(1)?;
-        let mut written = self.source.text.split('\n').enumerate().skip(start);
+        let offset = usize::try_from(self.node.at.column).ok()?.checked_sub(1)?;
+        // What may hold a line of the text: behind its key on the first line, and all of the others.
+        let written = |number: usize| {
+            let content = self.source.line(number)?;
+            let (from, _) = content.char_indices().nth(if number == start { offset } else { 0 })?;
+            Some((content, from))
+        };
+        let found = |number: usize, wanted: &str| {
+            let (content, from) = written(number)?;
+            Some((content, from + content[from..].find(wanted)?))
+        };
         // The text begins on its own line, or on the one below its `|`.
         let first = text.split('\n').next()?;
-        let (begin, _) = written.by_ref().take(2).find(|(number, content)| {
-            let from = if *number == start { usize::try_from(self.node.at.column).unwrap_or(1) - 1 } else { 0 };
-            content.char_indices().nth(from).is_some_and(|(byte, _)| content[byte..].contains(first))
-        })?;
-        let number = begin + line - 1;
-        let content = self.source.text.split('\n').nth(number)?;
-        let from = if number == start { usize::try_from(self.node.at.column).ok()?.checked_sub(1)? } else { 0 };
-        let (from, _) = content.char_indices().nth(from)?;
-        let byte = from + content[from..].find(wanted)?;
+        let begin = (start..start + 2).find(|number| found(*number, first).is_some())?;
+        let number = begin + line.checked_sub(1)?;
+        let (content, byte) = found(number, text.split('\n').nth(line - 1)?)?;
         let column = content[..byte].chars().count() + column;
         let narrow = |n: usize| u32::try_from(n).ok();
         Some(self.place_at(At { line: narrow(number + 1)?, column: narrow(column)? }, self.path.clone()))
+    }
+}
+
+impl Source {
+    /// A line of the file, from 0.
+    fn line(&self, number: usize) -> Option<&str> {
+        let ends = self.ends.get_or_init(|| {
+            let breaks = self.text.match_indices('\n').map(|(byte, _)| byte);
+            breaks.chain([self.text.len()]).collect()
+        });
+        let start = if number == 0 { 0 } else { ends.get(number - 1)? + 1 };
+        self.text.get(start..*ends.get(number)?)
     }
 }
