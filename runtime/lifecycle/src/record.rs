@@ -103,6 +103,10 @@ pub enum Event {
         verb: Verb,
         by: String,
     },
+    /// The change is taken back from here on.
+    UndoBegan {
+        reason: String,
+    },
     /// Nothing goes on until a person decides.
     ChangeStuck {
         step: StepId,
@@ -133,6 +137,8 @@ pub enum StepKind {
     Cleanup,
     /// Waits until everything that was applied is healthy.
     Health,
+    /// Takes back what another step did.
+    Undo,
 }
 
 /// State that was found before an effect.
@@ -158,6 +164,10 @@ pub enum Verb {
     Retry,
     /// Stops the action and its Jobs and undoes nothing.
     Cancel,
+    /// Takes the change back.
+    Undo,
+    /// Goes on as if the failed step, or the one that waits for a person, had done what it should.
+    Skip,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -18,5 +18,6 @@ mod status;
 mod steps;
 mod story;
 mod templates;
+mod undo;
 mod validator;
 mod view;
