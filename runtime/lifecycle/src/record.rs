@@ -218,6 +218,19 @@ impl Record {
     }
 }
 
+impl Verb {
+    /// As at the command line.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Retry => "retry",
+            Self::Cancel => "cancel",
+            Self::Undo => "undo",
+            Self::Skip => "skip",
+        }
+    }
+}
+
 impl PreImage {
     #[must_use]
     pub fn is_empty(&self) -> bool {
