@@ -15,6 +15,7 @@ use pintle_journal::change_log::ChangeLog;
 use pintle_journal::journal::{JournalError, Receipt};
 use pintle_lifecycle::decide::{Decision, Work, decide};
 use pintle_lifecycle::ending::{ChangeState, Ending};
+use pintle_lifecycle::hook::Hook;
 use pintle_lifecycle::ids::StepId;
 use pintle_lifecycle::record::{Event, StepKind};
 use pintle_platform::Platform;
@@ -182,6 +183,15 @@ impl Drive<'_> {
                     self.record(Event::StepFinished { step, attempt, ending })?;
                     again = true;
                 }
+                Decision::Undo { reason } => {
+                    // Recorded before it acts: a crash never flips the direction.
+                    self.record(Event::UndoBegan { reason })?;
+                    again = true;
+                }
+                Decision::Stuck { step, question } => {
+                    self.record(Event::ChangeStuck { step, question })?;
+                    again = true;
+                }
                 Decision::EndHooks => {
                     self.record(Event::HooksEnded)?;
                     again = true;
@@ -219,7 +229,12 @@ impl Drive<'_> {
         let (driver, log) = (self.driver.clone(), Arc::clone(&self.log));
         let (step, name) = (step.clone(), place.clone());
         let running = match work {
-            Work::Action => {
+            Work::Undo if driver.undoes_objects(&log, &step) => {
+                self.durable().await?;
+                let hook = self.hook(&step, attempt);
+                self.start(async move { (name, hook.clean_up().await) })
+            }
+            Work::Action | Work::Undo => {
                 let (rests, budget) = (self.rests, self.resting.remove(&place));
                 self.start(async move {
                     let end = match driver.action(log, &step, attempt) {
@@ -361,6 +376,12 @@ fn words(panic: &(dyn Any + Send)) -> String {
 }
 
 impl Driver {
+    /// Whether a step of undo is of a hook that made objects.
+    fn undoes_objects(&self, log: &ChangeLog, step: &StepId) -> bool {
+        let undone = step.parent();
+        log.look(|history| undone.is_some_and(|undone| history.plan.hook(&undone).is_some_and(Hook::makes_objects)))
+    }
+
     fn action(&self, log: Arc<ChangeLog>, step: &StepId, attempt: u32) -> Option<Action> {
         Action::new(self.sandbox.clone(), log, Arc::clone(&self.platform), step, attempt, self.residency, self.intents)
     }

@@ -153,11 +153,13 @@ impl Error {
             }
             Self::Ended { change, state: ChangeState::Stuck, .. } => {
                 format!(
-                    "`pintle retry {change}` goes on, `pintle cancel {change}` stops it; it holds the release until then"
+                    "`pintle retry {change}` looks or tries again, `pintle skip {change}` goes on without that step, `pintle undo {change}` \
+                     takes the change back, `pintle cancel {change}` stops it; it holds the release until then"
                 )
             }
             Self::Tried { change, .. } | Self::Ended { change, .. } => format!(
-                "`pintle retry {change}` makes a new attempt of the failed step; `pintle steps {change} --output` shows it"
+                "`pintle retry {change}` makes a new attempt of the failed step, `pintle undo {change}` takes the change back; \
+                 `pintle steps {change} --output` shows it"
             ),
             Self::NoRelease { near, .. } => near_or(near, "`pintle get releases` lists what there is"),
             Self::NoChange { near, .. } => near_or(near, "`pintle get changes` lists what there is"),

@@ -136,7 +136,12 @@ impl Request {
             let locations = driver.document.locations().chain(locations(self.documents.hooks()));
             locations.filter(|location| location.file == *file).map(|location| location.export.clone()).collect()
         };
-        let module = |file: &String| Module { digest: String::new(), wit: String::new(), actions: wanted(file) };
+        let module = |file: &String| Module {
+            digest: String::new(),
+            wit: String::new(),
+            actions: wanted(file),
+            undoes: Vec::new(),
+        };
         driver.modules.keys().map(|file| (file.clone(), Ok(module(file)))).collect()
     }
 

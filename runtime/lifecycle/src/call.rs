@@ -24,6 +24,9 @@ pub enum Call {
     SetVersion { target: String },
     #[serde(rename = "releases.sync")]
     Sync,
+    /// Back to what was applied when the change opened, without any hook. No guest can ask for it: it undoes the two above.
+    #[serde(rename = "releases.restore")]
+    Restore,
     #[serde(rename = "jobs.run")]
     JobRun { spec: JobSpec },
     #[serde(rename = "jobs.start")]
@@ -194,6 +197,7 @@ impl Call {
             | Self::Start { .. }
             | Self::SetVersion { .. }
             | Self::Sync
+            | Self::Restore
             | Self::JobRun { .. }
             | Self::JobStart { .. }
             | Self::JobCancel { .. } => Class::Keyed,
@@ -211,6 +215,7 @@ impl Call {
             Self::WaitReady { .. } => "components.wait-ready",
             Self::SetVersion { .. } => "releases.set-version",
             Self::Sync => "releases.sync",
+            Self::Restore => "releases.restore",
             Self::JobRun { .. } => "jobs.run",
             Self::JobStart { .. } => "jobs.start",
             Self::JobWaitAny { .. } => "jobs.wait-any",
@@ -232,6 +237,7 @@ impl Call {
             Self::Start { components } => Some(format!("Start {}", components.join(", "))),
             Self::SetVersion { target } => Some(format!("Set the version to {target}")),
             Self::Sync => Some("Sync".to_owned()),
+            Self::Restore => Some("Go back to what was applied before".to_owned()),
             Self::JobRun { spec } => Some(format!("Run the Job `{}`", spec.shown())),
             Self::JobStart { spec } => Some(format!("Start the Job `{}`", spec.shown())),
             Self::JobCancel { id } => Some(format!("Cancel the Job {id}")),

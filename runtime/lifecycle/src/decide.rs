@@ -5,6 +5,7 @@
 
 mod hooks;
 mod leaf;
+mod undo;
 
 use crate::call::Call;
 use crate::ending::{ChangeState, Ending};
@@ -14,6 +15,7 @@ use crate::ids::StepId;
 use crate::plan::{ActionPlan, Mode, Node, OnFailure, RenderRef, Retry};
 use crate::record::{Event, StepKind};
 use crate::stamp::Stamp;
+use crate::undo::{is_wanted_after, pivot};
 
 pub use hooks::resource;
 
@@ -36,6 +38,10 @@ pub enum Decision {
     Run { step: StepId, attempt: u32, work: Work },
     /// Stop this attempt, if it runs, and record it as cancelled.
     Stop { step: StepId, attempt: u32 },
+    /// Record that the change is taken back from here on.
+    Undo { reason: String },
+    /// Record that nothing goes on until a person decides.
+    Stuck { step: StepId, question: String },
     /// Record the end of a step that holds others.
     Finish { step: StepId, attempt: u32, ending: Ending },
     /// Record the end of the change.
@@ -56,6 +62,8 @@ pub enum Work {
     Cleanup,
     /// Waits until what was applied is healthy.
     Health,
+    /// Takes back what another step did.
+    Undo,
 }
 
 /// `ms` milliseconds after a moment.
@@ -86,8 +94,11 @@ pub fn decide(history: &History) -> Vec<Decision> {
     if history.cancel && history.finished.is_none() {
         return cancel(history);
     }
-    let mut decisions =
-        if history.finished.is_some() || history.stuck.is_some() { Vec::new() } else { forward(history) };
+    let mut decisions = match &history.undo {
+        _ if history.finished.is_some() || history.stuck.is_some() => Vec::new(),
+        Some(reason) => undo::decide(history, reason),
+        None => forward(history),
+    };
     if history.hooks_ended {
         return decisions;
     }
@@ -113,16 +124,25 @@ fn forward(history: &History) -> Vec<Decision> {
         };
         match progress {
             Progress::Done => {}
-            Progress::Failed(ending) => {
-                return vec![Decision::Close {
-                    state: failed_state(&ending),
-                    message: failure(history, node, &ending),
-                }];
-            }
+            Progress::Failed(ending) => return vec![give_up(history, node, &ending)],
             Progress::Going(decisions) => return decisions,
         }
     }
     vec![Decision::Close { state: ChangeState::Succeeded, message: String::new() }]
+}
+
+/// The end of the change, or of its way forward.
+fn give_up(history: &History, node: &Node, ending: &Ending) -> Decision {
+    let (step, message) = failure(history, node, ending);
+    let is_wanted = *ending != Ending::Superseded && step.is_some_and(|step| is_wanted_after(history, &step));
+    match pivot(history) {
+        None if is_wanted => Decision::Undo { reason: message },
+        Some(pivot) if is_wanted => Decision::Close {
+            state: ChangeState::Failed,
+            message: format!("{message}; it is not taken back: after `{pivot}` a change only goes forward"),
+        },
+        _ => Decision::Close { state: failed_state(ending), message },
+    }
 }
 
 /// The hooks of postSync that were begun, after what began them: one may have failed, or be tried again.
@@ -137,7 +157,7 @@ fn after_sync(history: &History) -> Progress {
 pub fn concerns(event: &Event) -> bool {
     match event {
         Event::StepLog { .. } | Event::CallOutcome { .. } => false,
-        Event::CallIntent { call, .. } => matches!(call, Call::SetVersion { .. } | Call::Sync),
+        Event::CallIntent { call, .. } => matches!(call, Call::SetVersion { .. } | Call::Sync | Call::Restore),
         _ => true,
     }
 }
@@ -146,22 +166,51 @@ pub fn concerns(event: &Event) -> bool {
 #[must_use]
 pub fn sync_progress(history: &History, action: &StepId, attempt: u32, ordinal: u32) -> SyncProgress {
     let calls = history.attempt(action, attempt).map(|attempt| attempt.calls.as_slice()).unwrap_or_default();
-    let Some(render) = calls.get(ordinal as usize).and_then(|made| synced_render(history, &made.call)) else {
+    let Some(synced) = calls.get(ordinal as usize).and_then(|made| synced(history, &made.call)) else {
         return SyncProgress::Done;
     };
-    match sync(history, &action.call(attempt, ordinal), &render) {
+    match bring(history, &action.call(attempt, ordinal), &synced) {
         Progress::Done => SyncProgress::Done,
         Progress::Failed(ending) => SyncProgress::Failed(ending),
         Progress::Going(_) => SyncProgress::Going,
     }
 }
 
-/// The render that a call of `releases` applies; none for other calls.
-fn synced_render(history: &History, call: &Call) -> Option<RenderRef> {
+/// What a call of `releases` brings about.
+enum Synced {
+    Render(RenderRef),
+    /// Nothing was applied before: everything goes.
+    Nothing,
+}
+
+/// What a call of `releases` brings about; none for other calls.
+fn synced(history: &History, call: &Call) -> Option<Synced> {
     match call {
-        Call::SetVersion { target } => history.render_of(target).map(|render| render.reference.clone()),
-        Call::Sync => Some(history.plan.render.reference.clone()),
+        Call::SetVersion { target } => history.render_of(target).map(|render| Synced::Render(render.reference.clone())),
+        Call::Sync => Some(Synced::Render(history.plan.render.reference.clone())),
+        Call::Restore => Some(match &history.plan.former {
+            Some(former) => Synced::Render(former.reference.clone()),
+            None => Synced::Nothing,
+        }),
         _ => None,
+    }
+}
+
+fn bring(history: &History, within: &StepId, synced: &Synced) -> Progress {
+    match synced {
+        Synced::Render(render) => sync(history, within, render),
+        Synced::Nothing => {
+            let step = within.child("remove");
+            let leaf = Leaf {
+                step: &step,
+                parent: Some(within),
+                kind: StepKind::Remove,
+                title: "Remove the release",
+                retry: Retry::default(),
+                work: Work::Remove,
+            };
+            leaf.progress(history)
+        }
     }
 }
 
@@ -193,17 +242,17 @@ fn failed_state(ending: &Ending) -> ChangeState {
     }
 }
 
-/// The step of a failed node that made it fail, with its title, as the reason of the change.
-fn failure(history: &History, node: &Node, ending: &Ending) -> String {
+/// The step of a failed node that made it fail, where there is one, and with its title the reason of the change.
+fn failure(history: &History, node: &Node, ending: &Ending) -> (Option<StepId>, String) {
     let failed = |step: &StepId| {
-        let step = history.step(step)?;
-        let ending = step.ending().filter(|ending| !ending.is_good())?;
-        Some(format!("{}: {ending}", step.title))
+        let known = history.step(step)?;
+        let ending = known.ending().filter(|ending| !ending.is_good())?;
+        Some((Some(step.clone()), format!("{}: {ending}", known.title)))
     };
-    let hook = HookPhase::ALL.into_iter().filter(|phase| *phase != HookPhase::SyncFailed);
-    let hook = hook.filter_map(|phase| hooks::failed(history, phase)).next();
-    if let Some((hook, ending)) = hook {
-        return format!("{}: {ending}", hook.title());
+    let of_hooks = HookPhase::ALL.into_iter().filter(|phase| *phase != HookPhase::SyncFailed);
+    let mut of_hooks = of_hooks.filter_map(|phase| hooks::failed(history, phase));
+    if let Some((hook, ending)) = of_hooks.next() {
+        return (history.hook_step(hook).cloned(), format!("{}: {ending}", hook.title()));
     }
     let of_sync = |within: &StepId| failed(&within.child("apply")).or_else(|| failed(&within.child("health")));
     let leaf = match node {
@@ -217,7 +266,7 @@ fn failure(history: &History, node: &Node, ending: &Ending) -> String {
             .find_map(|action| failed(&action.step))
             .or_else(|| of_sync(&mode.step.child("sync"))),
     };
-    leaf.unwrap_or_else(|| ending.to_string())
+    leaf.unwrap_or_else(|| (None, ending.to_string()))
 }
 
 fn progress(history: &History, node: &Node) -> Progress {
@@ -312,10 +361,8 @@ fn action_progress(history: &History, mode: &Mode, action: &ActionPlan) -> Progr
         work: Work::Action,
     };
     let mut progress = leaf.progress(history);
-    if let (Progress::Going(decisions), Some(step)) = (&mut progress, history.step(&action.step))
-        && let Some(attempt) = step.last().filter(|attempt| attempt.finished.is_none())
-    {
-        decisions.extend(nested_syncs(history, &action.step, step.attempt_number(), attempt));
+    if let Progress::Going(decisions) = &mut progress {
+        decisions.extend(syncs_of_open_calls(history, &action.step));
     }
     progress
 }
@@ -339,13 +386,19 @@ fn goes_on(history: &History, step: &StepId) -> bool {
     of_hook(step) || step.parent().is_some_and(|parent| of_hook(&parent))
 }
 
-/// What the syncs need that the open calls of an attempt started.
+/// What the syncs need that the open calls of a step's last attempt started.
+fn syncs_of_open_calls(history: &History, step: &StepId) -> Vec<Decision> {
+    let Some(started) = history.step(step) else { return Vec::new() };
+    let attempt = started.last().filter(|attempt| attempt.finished.is_none());
+    attempt.map(|attempt| nested_syncs(history, step, started.attempt_number(), attempt)).unwrap_or_default()
+}
+
 fn nested_syncs(history: &History, action: &StepId, number: u32, attempt: &Attempt) -> Vec<Decision> {
     let open = attempt.calls.iter().enumerate().filter(|(_, made)| made.intent.is_some() && made.outcome.is_none());
     open.filter_map(|(ordinal, made)| {
         let ordinal = u32::try_from(ordinal).ok()?;
-        let render = synced_render(history, &made.call)?;
-        match sync(history, &action.call(number, ordinal), &render) {
+        let synced = synced(history, &made.call)?;
+        match bring(history, &action.call(number, ordinal), &synced) {
             Progress::Going(decisions) => Some(decisions),
             Progress::Done | Progress::Failed(_) => None,
         }

@@ -1,6 +1,6 @@
 //! A change as its records tell it: a fold over the journal, the same for a running and for a recovered change.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::call::{Answer, Call, CallError};
@@ -10,6 +10,7 @@ use crate::ids::{ChangeKey, StepId};
 use crate::plan::{Component, LeftJob, OnFailure, Plan, Render, RenderRef, Stopped};
 use crate::record::{Event, PreImage, Record, StepKind, Verb};
 use crate::stamp::Stamp;
+use crate::undo::is_of_undo;
 
 /// What is known of a change.
 #[derive(Debug, Clone)]
@@ -27,6 +28,10 @@ pub struct History {
     /// The newest Job that an action started and that still exists.
     pub left_job: Option<LeftJob>,
     pub cancel: bool,
+    /// Why the change is taken back, once it is.
+    pub undo: Option<String>,
+    /// Steps that a person let the change go on without.
+    pub skipped: BTreeSet<StepId>,
     /// Why a person is needed, and where.
     pub stuck: Option<(StepId, String)>,
     pub finished: Option<Finished>,
@@ -119,6 +124,8 @@ impl History {
                 left_job: plan.left_job.clone(),
                 plan: Arc::clone(plan),
                 cancel: false,
+                undo: None,
+                skipped: BTreeSet::new(),
                 stuck: None,
                 finished: None,
                 hooks_ended: false,
@@ -222,6 +229,7 @@ impl History {
                 attempt.lines = line.map_or(attempt.lines, |line| line.saturating_add(1));
             }
             Event::Asked { verb, .. } => self.ask(*verb),
+            Event::UndoBegan { reason } => self.undo = Some(reason.clone()),
             Event::ChangeStuck { step, question } => self.stuck = Some((step.clone(), question.clone())),
             Event::HooksEnded => self.hooks_ended = true,
             Event::ChangeFinished { state, message } => {
@@ -289,29 +297,50 @@ impl History {
     }
 
     fn ask(&mut self, verb: Verb) {
-        self.stuck = None;
+        let stuck = self.stuck.take();
         match verb {
             Verb::Cancel => self.cancel = true,
-            Verb::Retry => {
+            Verb::Undo => {
                 self.finished = None;
                 self.cancel = false;
-                for (id, step) in &mut self.steps {
-                    // A failure that the plan goes on after is not what a person wants another try of.
-                    if goes_on_after(&self.plan, id) || step.kind == StepKind::Cleanup {
-                        continue;
-                    }
-                    let Some(last) = step.attempts.last_mut() else { continue };
-                    let failed = last.finished.as_ref().is_some_and(|(_, ending)| !ending.is_good());
-                    match step.kind {
-                        StepKind::Mode | StepKind::Sync if failed => last.finished = None,
-                        _ if failed => {
-                            step.allowed = u32::try_from(step.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
-                        }
-                        _ => {}
-                    }
-                }
+                self.undo = Some("a person asked for it".to_owned());
+            }
+            Verb::Skip => {
+                self.skipped.extend(stuck.map(|(step, _)| step));
+                let failed = self.reopen(|step| step.allowed = 0);
+                self.skipped.extend(failed);
+            }
+            Verb::Retry => {
+                self.reopen(|step| {
+                    step.allowed = u32::try_from(step.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
+                });
             }
         }
+    }
+
+    /// Opens the change again. Each step that failed and held it up is given to `mend`; tells them.
+    fn reopen(&mut self, mend: impl Fn(&mut StepHistory)) -> Vec<StepId> {
+        self.finished = None;
+        self.cancel = false;
+        let mut failed = Vec::new();
+        for (id, step) in &mut self.steps {
+            // A failure that the plan goes on after is not what a person wants another try of. On the way back it is the way back.
+            let counts = match self.undo {
+                Some(_) => is_of_undo(id),
+                None => !is_of_undo(id) && !goes_on_after(&self.plan, id) && step.kind != StepKind::Cleanup,
+            };
+            let Some(last) = step.attempts.last_mut().filter(|_| counts) else { continue };
+            if last.finished.as_ref().is_none_or(|(_, ending)| ending.is_good()) {
+                continue;
+            }
+            if matches!(step.kind, StepKind::Mode | StepKind::Sync) {
+                last.finished = None;
+            } else {
+                mend(step);
+                failed.push(id.clone());
+            }
+        }
+        failed
     }
 
     fn start(&mut self, id: &StepId, kind: StepKind, parent: Option<&StepId>, title: &str) -> &mut StepHistory {

@@ -26,4 +26,5 @@ pub mod stamp;
 pub mod status;
 pub mod template;
 pub mod tree;
+pub mod undo;
 pub mod view;

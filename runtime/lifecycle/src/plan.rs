@@ -11,6 +11,7 @@ use crate::grant::Permissions;
 use crate::hook::{DeclaredHook, Hook, HookPhase, HookWork};
 use crate::ids::{ReleaseKey, StepId};
 use crate::json::Json;
+use crate::undo::UNDO;
 
 /// A requested transition of a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -216,6 +217,9 @@ pub struct ActionPlan {
     pub export: String,
     /// Version of `pintle:hooks` that the module wants.
     pub wit: String,
+    /// Whether the module can undo it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_undo: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
     pub on_failure: OnFailure,
@@ -323,9 +327,16 @@ impl Default for Retry {
 }
 
 impl Plan {
-    /// The action with that step.
+    /// The action with that step, or that this step undoes.
     #[must_use]
     pub fn action(&self, step: &StepId) -> Option<&ActionPlan> {
+        self.action_of(step).or_else(|| {
+            let undone = step.as_str().strip_suffix(UNDO)?.strip_suffix('/')?;
+            self.action_of(&StepId::root(undone))
+        })
+    }
+
+    fn action_of(&self, step: &StepId) -> Option<&ActionPlan> {
         match self.hook(step).map(|hook| &hook.work) {
             Some(HookWork::Action { action }) => Some(action),
             Some(_) => None,

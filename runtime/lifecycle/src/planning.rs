@@ -84,6 +84,8 @@ pub struct Module {
     pub wit: String,
     /// Names of its actions, from `describe`.
     pub actions: Vec<String>,
+    /// Those of them that it can undo.
+    pub undoes: Vec<String>,
 }
 
 /// What planning comes to.
@@ -131,7 +133,7 @@ pub async fn plan(input: &PlanInput<'_>, templates: &dyn Render) -> Result<Plann
     let target = target(input, live);
     let content = Content::of(input, &target, templates).await?;
     let render = render::of(input, &content, input.view.map_or(1, |view| view.generation + 1));
-    let module = |file: &str| modules.get(file).map(|module| (module.digest.clone(), module.wit.clone()));
+    let module = |file: &str| modules.get(file).copied();
     let specs = Specs::of(specs, &target.namespace, module);
     let Some((kind, reason)) = kind(input, live, &render, &specs.declared) else {
         let reason = "version, driver, content and hooks are as they were applied".to_owned();

@@ -103,6 +103,10 @@ pub enum Event {
         verb: Verb,
         by: String,
     },
+    /// The change is taken back from here on.
+    UndoBegan {
+        reason: String,
+    },
     /// Nothing goes on until a person decides.
     ChangeStuck {
         step: StepId,
@@ -133,6 +137,8 @@ pub enum StepKind {
     Cleanup,
     /// Waits until everything that was applied is healthy.
     Health,
+    /// Takes back what another step did.
+    Undo,
 }
 
 /// State that was found before an effect.
@@ -158,6 +164,10 @@ pub enum Verb {
     Retry,
     /// Stops the action and its Jobs and undoes nothing.
     Cancel,
+    /// Takes the change back.
+    Undo,
+    /// Goes on as if the failed step, or the one that waits for a person, had done what it should.
+    Skip,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -205,6 +215,19 @@ impl Record {
     #[must_use]
     pub fn to_json(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("records have string keys only")
+    }
+}
+
+impl Verb {
+    /// As at the command line.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Retry => "retry",
+            Self::Cancel => "cancel",
+            Self::Undo => "undo",
+            Self::Skip => "skip",
+        }
     }
 }
 

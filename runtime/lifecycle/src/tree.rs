@@ -81,6 +81,7 @@ pub enum NodeKind {
     Hook,
     Cleanup,
     Health,
+    Undo,
     /// A call of an action.
     Call,
 }
@@ -117,6 +118,7 @@ impl From<StepKind> for NodeKind {
             StepKind::Hook => Self::Hook,
             StepKind::Cleanup => Self::Cleanup,
             StepKind::Health => Self::Health,
+            StepKind::Undo => Self::Undo,
         }
     }
 }

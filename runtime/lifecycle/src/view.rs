@@ -195,7 +195,7 @@ impl ReleaseView {
             Event::ChangeStuck { .. } => self.last_state = ChangeState::Stuck,
             Event::Asked { verb, .. } => {
                 self.last_state = ChangeState::Running;
-                if *verb == Verb::Retry {
+                if *verb != Verb::Cancel {
                     self.open = Some(record.change.clone());
                 }
             }

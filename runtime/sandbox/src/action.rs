@@ -9,10 +9,13 @@ use pintle_journal::journal::JournalError;
 use pintle_lifecycle::call::{Answer, Call};
 use pintle_lifecycle::digest;
 use pintle_lifecycle::ending::Ending;
+use pintle_lifecycle::history::History;
 use pintle_lifecycle::ids::StepId;
+use pintle_lifecycle::undo::{self, DerivedCall, Undoing, is_of_undo};
 use pintle_platform::Platform;
 
 use crate::attempt::Attempt;
+use crate::derived;
 use crate::effect::job_id;
 use crate::gate::Gate;
 use crate::guest::{Entry, Finish};
@@ -28,6 +31,18 @@ pub struct Action {
     residency: Duration,
     budget: Arc<Budget>,
     rest_after: Option<Duration>,
+    way: Way,
+}
+
+/// What is run.
+#[derive(Debug)]
+enum Way {
+    Guest {
+        module: String,
+        entry: Entry,
+    },
+    /// Calls of the host itself.
+    Derived(Vec<DerivedCall>),
 }
 
 /// Whether an intent goes before each effect.
@@ -54,7 +69,7 @@ pub enum End {
 }
 
 impl Action {
-    /// The attempt of that step; none where the history has no such attempt of an action.
+    /// The attempt of that step, or of the undo of an action or of a sync; none where the history has no such attempt.
     ///
     /// A guest that waits for longer than `residency` leaves memory and is replayed when its answer is there.
     #[must_use]
@@ -67,9 +82,10 @@ impl Action {
         residency: Duration,
         intents: Intents,
     ) -> Option<Self> {
+        let way = log.look(|history| way(history, step))?;
         let attempt = Arc::new(Attempt::of(log, platform, step, number, intents)?);
         let budget = Arc::new(Budget::new(&attempt.plan().limits));
-        Some(Self { sandbox, attempt, residency, budget, rest_after: None })
+        Some(Self { sandbox, attempt, residency, budget, rest_after: None, way })
     }
 
     /// The same, but a run comes back with [`End::Resting`] where the guest has left memory and what it waits for has not come
@@ -82,23 +98,40 @@ impl Action {
     /// Runs to the end of the attempt. Dropping the future stops the guest and whatever waits for it, and leaves the world as
     /// it is: a later run goes on from the journal.
     pub async fn run(&self) -> End {
-        let time_left = self.attempt.log().look(|history| self.attempt.time_left(history));
+        let time_left = self.attempt.time_left();
         tokio::select! {
             biased;
-            end = self.stays() => end,
+            end = async { match &self.way {
+                Way::Guest { module, entry } => self.stays(module, entry).await,
+                Way::Derived(calls) => self.derived(calls).await,
+            } } => end,
             () = self.attempt.log().clock().sleep(time_left) => Box::pin(self.time_out()).await,
         }
     }
 
-    async fn stays(&self) -> End {
-        let module = match self.sandbox.module(&self.attempt.action().module).await {
+    /// The host's own calls: there is no guest, so there are no stays.
+    async fn derived(&self, calls: &[DerivedCall]) -> End {
+        let gate = Arc::new(Gate::enter(Arc::clone(&self.attempt)));
+        let mut effects = pin!(self.attempt.effects());
+        tokio::select! {
+            biased;
+            finish = derived::run(&gate, &self.attempt, calls) => match finish {
+                Ok(ending) => ended(&gate, ending),
+                Err(stop) => stopped(stop),
+            },
+            stop = &mut effects => stopped(stop),
+        }
+    }
+
+    async fn stays(&self, module: &str, entry: &Entry) -> End {
+        let module = match self.sandbox.module(module).await {
             Ok(module) => module,
             Err(error) => return End::Ended(Ending::failed(error.to_string())),
         };
         let mut effects = pin!(self.attempt.effects());
         loop {
             let gate = Arc::new(Gate::enter(Arc::clone(&self.attempt)));
-            let entry = Entry::Run(self.attempt.action().export.clone());
+            let entry = entry.clone();
             // What is waited for while the guest is in memory has places of its own, which are given back while it is out.
             let stay = Box::pin(self.sandbox.run(&module, entry, gate.clone(), Arc::clone(&self.budget), self.seed()));
             tokio::select! {
@@ -134,7 +167,7 @@ impl Action {
             let open = made.calls.last().filter(|call| call.outcome.is_none());
             open.and_then(|open| open.call.title()).map(|title| format!(", during `{title}`")).unwrap_or_default()
         });
-        let limit = self.attempt.action().timeout_ms.unwrap_or(self.attempt.plan().limits.wall_ms);
+        let limit = self.attempt.limit_ms();
         match self.stop_jobs().await {
             Ok(()) => End::Ended(Ending::TimedOut {
                 message: format!("not done after {limit} ms{during}"),
@@ -192,6 +225,23 @@ impl Action {
         let mut seed = [0; 32];
         seed.copy_from_slice(&digest::unhex(&hex).expect("a sha256 is hex")[..32]);
         seed
+    }
+}
+
+/// What the step runs; none where that is no action and no undo of calls.
+fn way(history: &History, step: &StepId) -> Option<Way> {
+    if !is_of_undo(step) {
+        let action = history.plan.action(step)?;
+        return Some(Way::Guest { module: action.module.clone(), entry: Entry::Run(action.export.clone()) });
+    }
+    match undo::of(history, &step.parent()?)?.ok()? {
+        Undoing::Derived(calls) => Some(Way::Derived(calls)),
+        Undoing::Guest { effects_json } => {
+            let action = history.plan.action(step)?;
+            let entry = Entry::Undo { action: action.export.clone(), effects_json };
+            Some(Way::Guest { module: action.module.clone(), entry })
+        }
+        Undoing::Objects => None,
     }
 }
 

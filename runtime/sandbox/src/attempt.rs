@@ -8,7 +8,7 @@ use std::time::Duration;
 use pintle_journal::change_log::ChangeLog;
 use pintle_journal::journal::{JournalError, Receipt};
 use pintle_lifecycle::call::{Answer, Call, CallError};
-use pintle_lifecycle::history::{self, History};
+use pintle_lifecycle::history;
 use pintle_lifecycle::ids::StepId;
 use pintle_lifecycle::json::Json;
 use pintle_lifecycle::plan::{ActionPlan, Plan, Target};
@@ -45,7 +45,7 @@ pub(crate) struct Attempt {
 }
 
 impl Attempt {
-    /// The running attempt of an action's step; none where the step has no such attempt or is no action.
+    /// The running attempt of a step; none where the step has no such attempt.
     pub(crate) fn of(
         log: Arc<ChangeLog>,
         platform: Arc<dyn Platform>,
@@ -55,7 +55,6 @@ impl Attempt {
     ) -> Option<Self> {
         let (plan, started) =
             log.look(|history| Some((Arc::clone(&history.plan), history.attempt(step, number)?.started)))?;
-        plan.action(step)?;
         Some(Self {
             log,
             platform,
@@ -82,8 +81,14 @@ impl Attempt {
         &self.plan
     }
 
-    pub(crate) fn action(&self) -> &ActionPlan {
-        self.plan.action(&self.step).expect("an attempt is made only of a step that is an action")
+    /// The action of the plan; none for the undo of what is no action.
+    pub(crate) fn action(&self) -> Option<&ActionPlan> {
+        self.plan.action(&self.step)
+    }
+
+    /// The bound of its wall time, in ms.
+    pub(crate) fn limit_ms(&self) -> u64 {
+        self.action().and_then(|action| action.timeout_ms).unwrap_or(self.plan.limits.wall_ms)
     }
 
     pub(crate) fn target(&self) -> &Target {
@@ -105,7 +110,8 @@ impl Attempt {
     /// What a guest may know of the change.
     pub(crate) fn facts(&self) -> Facts {
         let change = self.log.look(|history| history.key.to_string());
-        facts(&change, &self.plan, self.action(), self.number)
+        let args = self.action().map(|action| action.args.clone()).unwrap_or_default();
+        facts(&change, &self.plan, &self.step, &args, self.number)
     }
 
     /// Looks at what the history has of this attempt.
@@ -120,9 +126,8 @@ impl Attempt {
     }
 
     /// What is left of the action's wall time.
-    pub(crate) fn time_left(&self, history: &History) -> Duration {
-        let limit = self.action().timeout_ms.unwrap_or(history.plan.limits.wall_ms);
-        Duration::from_millis(limit.saturating_sub(self.log.now().since(&self.started)))
+    pub(crate) fn time_left(&self) -> Duration {
+        Duration::from_millis(self.limit_ms().saturating_sub(self.log.now().since(&self.started)))
     }
 
     /// The answer of call `ordinal`, once [`Self::effects`] has carried out its effect. It goes on when nobody waits any more,
@@ -187,7 +192,7 @@ impl Attempt {
                 () = self.log.clock().sleep(after) => {}
                 () = crowd() => {}
             }
-            let time_left = self.log.look(|history| self.time_left(history));
+            let time_left = self.time_left();
             return first_of(all, time_left, &self.platform, &self.log, self.target());
         }
     }
@@ -309,7 +314,7 @@ fn can_rest(call: &Call) -> Option<usize> {
     }
 }
 
-fn facts(change: &str, plan: &Plan, action: &ActionPlan, attempt: u32) -> Facts {
+fn facts(change: &str, plan: &Plan, step: &StepId, args: &Json, attempt: u32) -> Facts {
     let json = |value: &Json| if value.is_null() { "{}".to_owned() } else { value.as_str().to_owned() };
     Facts {
         release: plan.target.release.name.clone(),
@@ -317,7 +322,7 @@ fn facts(change: &str, plan: &Plan, action: &ActionPlan, attempt: u32) -> Facts 
         release_uid: plan.target.uid.clone(),
         tenant: plan.target.release.tenant.clone(),
         change: change.to_owned(),
-        phase: plan.phase_of(&action.step).unwrap_or_default().to_owned(),
+        phase: plan.phase_of(step).unwrap_or_default().to_owned(),
         cluster: plan.target.cluster.clone(),
         cluster_labels: std::collections::BTreeMap::new(),
         generation: plan.generation,
@@ -325,6 +330,6 @@ fn facts(change: &str, plan: &Plan, action: &ActionPlan, attempt: u32) -> Facts 
         from_version: plan.from_version.clone(),
         target_version: plan.to_version.clone(),
         values_json: json(&plan.values),
-        args_json: json(&action.args),
+        args_json: json(args),
     }
 }

@@ -53,6 +53,6 @@ fn argument_bytes(call: &Call) -> usize {
         Call::JobCancel { id } => id.len(),
         Call::StateGet { key } | Call::StateDelete { key } => key.len(),
         Call::StatePut { key, value } => key.len() + value.0.len(),
-        Call::Sync | Call::Now | Call::Random { .. } | Call::Sleep { .. } => 0,
+        Call::Sync | Call::Restore | Call::Now | Call::Random { .. } | Call::Sleep { .. } => 0,
     }
 }

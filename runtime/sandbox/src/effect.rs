@@ -78,7 +78,7 @@ async fn keyed(attempt: &Attempt, ordinal: u32, call: &Call, key: &str, pre: &Pr
             let started = Box::pin(scale(attempt, key, components, replicas)).await?;
             (started.map(|()| Answer::Started { replicas: pre.replicas.clone() }), None)
         }
-        Call::SetVersion { .. } | Call::Sync => (Box::pin(sync(attempt, ordinal)).await, None),
+        Call::SetVersion { .. } | Call::Sync | Call::Restore => (Box::pin(sync(attempt, ordinal)).await, None),
         Call::JobRun { spec } => {
             let id = job_id(attempt, key);
             match Box::pin(start_job(attempt, key, &id, spec, pre)).await? {
@@ -211,7 +211,7 @@ async fn start_job(
         }
         note = Some(format!("deleted the Job {left}, which an earlier action had left"));
     }
-    let job = attempt.log().look(|history| job(history, spec, attempt.time_left(history)));
+    let job = attempt.log().look(|history| job(history, spec, attempt.time_left()));
     let started = attempt.patiently(|| platform.start_job(key, target, id, &job)).await?;
     Ok(started.map(|()| note).map_err(|error| call_error(&error)))
 }

@@ -71,11 +71,39 @@ impl Gate {
         })
     }
 
+    /// A call of the host itself, which needs no grant.
+    pub(crate) async fn derived(&self, call: Call) -> Result<Result<Answer, CallError>, Stop> {
+        self.pass(call, false).await
+    }
+
+    /// A call comes through; `granted` says whether a grant is asked for.
+    async fn pass(&self, call: Call, granted: bool) -> Result<Result<Answer, CallError>, Stop> {
+        let ordinal = self.next.fetch_add(1, Ordering::Relaxed);
+        let limit = self.attempt.plan().limits.calls;
+        if u64::from(ordinal) >= limit {
+            return Err(Stop::Ending(Box::new(Ending::CallLimit { limit })));
+        }
+        match self.find(ordinal, &call) {
+            Found::Answered(answer) => Ok(answer),
+            Found::Other(expected) => {
+                Err(Stop::Ending(Box::new(Ending::Nondeterministic { expected, got: call.shown() })))
+            }
+            Found::Open(open) => {
+                let effect = match open.intent {
+                    Some(intent) => effect::Effect::Keyed { call, key: intent.key, pre: intent.pre },
+                    None => effect::Effect::Look(call),
+                };
+                Ok(self.attempt.effect(ordinal, effect).await)
+            }
+            Found::Nothing => match granted.then(|| self.attempt.plan().permissions.check(&call)) {
+                Some(Err(denied)) => self.answer(ordinal, call, Err(denied)),
+                Some(Ok(())) | None => self.fresh(ordinal, call).await,
+            },
+        }
+    }
+
     /// A call that the journal does not have yet.
     async fn fresh(&self, ordinal: u32, call: Call) -> Result<Result<Answer, CallError>, Stop> {
-        if let Err(denied) = self.attempt.plan().permissions.check(&call) {
-            return self.answer(ordinal, call, Err(denied));
-        }
         match call.class() {
             Class::Journal => self.at_once(ordinal, call).await,
             Class::Read => Ok(self.attempt.effect(ordinal, effect::Effect::Look(call)).await),
@@ -84,7 +112,7 @@ impl Gate {
                 // The effect of a sync is steps of its own, which the intent starts.
                 Prepared::Intent(pre)
                     if self.attempt.intents() == Intents::LeftOut
-                        && !matches!(call, Call::SetVersion { .. } | Call::Sync) =>
+                        && !matches!(call, Call::SetVersion { .. } | Call::Sync | Call::Restore) =>
                 {
                     let mut key = [0; 8];
                     getrandom::fill(&mut key).map_err(|_| Stop::Gone)?;
@@ -154,27 +182,8 @@ impl Host for Gate {
     }
 
     async fn call(&self, call: Call) -> Result<Result<Answer, CallError>, Stop> {
-        let ordinal = self.next.fetch_add(1, Ordering::Relaxed);
-        let limit = self.attempt.plan().limits.calls;
-        if u64::from(ordinal) >= limit {
-            return Err(Stop::Ending(Box::new(Ending::CallLimit { limit })));
-        }
-        match self.find(ordinal, &call) {
-            Found::Answered(answer) => Ok(answer),
-            Found::Other(expected) => {
-                Err(Stop::Ending(Box::new(Ending::Nondeterministic { expected, got: call.shown() })))
-            }
-            Found::Open(open) => {
-                let effect = match open.intent {
-                    Some(intent) => effect::Effect::Keyed { call, key: intent.key, pre: intent.pre },
-                    None => effect::Effect::Look(call),
-                };
-                Ok(self.attempt.effect(ordinal, effect).await)
-            }
-            Found::Nothing => self.fresh(ordinal, call).await,
-        }
+        self.pass(call, true).await
     }
-
     fn log(&self, level: Level, message: String, fields: Vec<(String, String)>) -> Result<(), Stop> {
         let line = self.line.fetch_add(1, Ordering::Relaxed);
         // Lines before a recorded call are in the journal, or were dropped there because the log was full.

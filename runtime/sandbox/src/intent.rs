@@ -37,6 +37,13 @@ pub(crate) async fn prepare(attempt: &Attempt, call: &Call) -> Result<Prepared, 
             Ok(replicas) => Prepared::Intent(PreImage { replicas, ..PreImage::default() }),
             Err(error) => Prepared::Answer(Err(error)),
         },
+        Call::SetVersion { .. } | Call::Sync
+            if attempt.log().look(|history| history.plan.hook(attempt.step()).is_some()) =>
+        {
+            let message = "a hook runs inside of a sync, or beside it, and cannot start one";
+            Prepared::Answer(Err(CallError::new(Code::Invalid, message)))
+        }
+        Call::Restore => Prepared::Intent(attempt.log().look(before_sync)),
         Call::SetVersion { target } => attempt.log().look(|history| set_version(history, target)),
         Call::Sync => attempt
             .log()

@@ -13,6 +13,7 @@ mod bindings;
 mod cache;
 mod call_size;
 mod compiler;
+mod derived;
 mod described;
 mod effect;
 mod gate;

@@ -26,6 +26,7 @@ pub fn action(release: &ReleaseKey, module: &str, action: &str) -> Plan {
             module: module.to_owned(),
             export: action.to_owned(),
             wit: "0.1.0".to_owned(),
+            has_undo: false,
             timeout_ms: Some(48 * 3_600_000),
             on_failure: OnFailure::Fail,
             retry: Retry::default(),

@@ -1,11 +1,13 @@
-//! `pintle retry` and `pintle cancel`: what a person decides about a change that failed, runs or is stuck.
+//! `pintle retry`, `undo`, `skip` and `cancel`: what a person decides about a change that failed, runs or is stuck.
 
 use std::sync::Arc;
 
 use pintle_journal::change_log::ChangeLog;
 use pintle_lifecycle::ending::ChangeState;
 use pintle_lifecycle::ids::ChangeKey;
+use pintle_lifecycle::plan::ChangeKind;
 use pintle_lifecycle::record::Verb;
+use pintle_lifecycle::undo::pivot;
 use pintle_lifecycle::view::ChangeView;
 
 use super::carry_out::begin;
@@ -23,6 +25,34 @@ use crate::lookup;
 #[command(after_help = "Examples:
   pintle retry shop-2")]
 pub struct Retry {
+    /// The change, as in shop-2
+    change: String,
+    #[command(flatten)]
+    following: Following,
+}
+
+/// Take back what a change did, newest step first
+///
+/// For a change that failed, was cancelled, is stuck or is open; the newest one of its release. What runs is stopped. An action is
+/// undone by its own undo, or by calls that follow from what it found: stop and start, versions. Where neither is possible, or
+/// somebody changed things since, a person is asked. After a step marked as a pivot a change only goes forward.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  pintle undo shop-2")]
+pub struct Undo {
+    /// The change, as in shop-2
+    change: String,
+    #[command(flatten)]
+    following: Following,
+}
+
+/// Go on after the step that failed or waits for a person, as if it had done what it should
+///
+/// For a change that failed or is stuck; the newest one of its release. In the middle of an undo it leaves that step as it is.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  pintle skip shop-2")]
+pub struct Skip {
     /// The change, as in shop-2
     change: String,
     #[command(flatten)]
@@ -48,6 +78,34 @@ impl Retry {
             return Ok(Exit::Detached);
         }
         let log = ask(&session, &change, Verb::Retry).await?;
+        begin(&mut session, log).await
+    }
+}
+
+impl Undo {
+    pub async fn run(self, global: &Global) -> Result<Exit, Error> {
+        let mut session = Session::open(global, self.following)?;
+        let change = allowed(global, &session, &self.change, Verb::Undo).await?;
+        let log = session.pintle.recover(&change).await?;
+        if let Some(step) = log.look(|history| pivot(history).map(str::to_owned)) {
+            let what = format!("{change} only goes forward after `{step}`: it cannot be taken back");
+            let cure = format!("`pintle retry {change}` goes on with it");
+            return Err(Error::Refused { what, cure });
+        }
+        session.pintle.ask(&log, Verb::Undo).await?;
+        match begin(&mut session, log).await? {
+            // Here it is what was asked for.
+            Exit::ChangeFailed if session.is_in(&change, ChangeState::Undone).await? => Ok(Exit::Ok),
+            exit => Ok(exit),
+        }
+    }
+}
+
+impl Skip {
+    pub async fn run(self, global: &Global) -> Result<Exit, Error> {
+        let mut session = Session::open(global, self.following)?;
+        let change = allowed(global, &session, &self.change, Verb::Skip).await?;
+        let log = ask(&session, &change, Verb::Skip).await?;
         begin(&mut session, log).await
     }
 }
@@ -97,24 +155,25 @@ async fn bring_back(session: &mut Session, change: &ChangeKey) -> Result<Exit, E
 
 /// Whether the verb makes sense for the change now.
 fn check(view: &ChangeView, newest: u64, verb: Verb) -> Result<(), Error> {
-    let change = view.key.clone();
-    let refuse = |why: String, cure: String| Err(Error::Refused { what: why, cure });
-    match (verb, view.state) {
-        (Verb::Cancel, state) if state.is_final() => {
-            refuse(format!("{change} is {state} already: there is nothing to cancel"), String::new())
+    let (change, state) = (view.key.clone(), view.state);
+    let refuse = |what: String, cure: String| Err(Error::Refused { what, cure });
+    let nothing = |cure: String| refuse(format!("{change} is {state}: there is nothing to {}", verb.as_str()), cure);
+    let open = matches!(state, ChangeState::Running | ChangeState::Waiting);
+    match (verb, state) {
+        (Verb::Cancel, state) if state.is_final() => nothing(String::new()),
+        (Verb::Cancel, _) => Ok(()),
+        (Verb::Undo, ChangeState::Succeeded) if view.kind != ChangeKind::Delete => {
+            nothing(format!("`pintle rollback {}` brings back what was before", change.release.name))
         }
-        (Verb::Cancel, _) | (Verb::Retry, ChangeState::Stuck) => Ok(()),
-        (Verb::Retry, ChangeState::Running | ChangeState::Waiting) => refuse(
-            format!("{change} has not ended: there is nothing to retry"),
+        (_, ChangeState::Succeeded | ChangeState::Undone) => nothing(String::new()),
+        (Verb::Retry | Verb::Skip, _) if open => refuse(
+            format!("{change} has not ended: there is nothing to {}", verb.as_str()),
             "`pintle up` goes on with it".to_owned(),
         ),
-        (Verb::Retry, ChangeState::Succeeded) => {
-            refuse(format!("{change} is Succeeded: there is nothing to retry"), String::new())
-        }
-        (Verb::Retry, _) if change.number != newest => refuse(
+        _ if change.number != newest => refuse(
             format!("{change} is not the newest change of its release"),
             format!("look at {}, the newest one", change.release.change(newest)),
         ),
-        (Verb::Retry, _) => Ok(()),
+        (Verb::Retry | Verb::Undo | Verb::Skip, _) => Ok(()),
     }
 }

@@ -16,14 +16,19 @@ pub enum Keep {
 /// The inner error says what is wrong with the module, the outer one why this machine cannot tell.
 pub(super) async fn admit(sandbox: &Sandbox, bytes: &[u8], keep: Keep) -> Result<Result<Module, String>, Error> {
     let names = |actions: &[ActionInfo]| actions.iter().map(|action| action.name.clone()).collect();
+    let undoes = |actions: &[ActionInfo]| {
+        actions.iter().filter(|action| action.has_undo).map(|action| action.name.clone()).collect()
+    };
     let looked = match keep {
         Keep::Yes => sandbox.admit(bytes).await.map(|module| Module {
             digest: module.digest.clone(),
             wit: module.wit.clone(),
             actions: names(&module.actions),
+            undoes: undoes(&module.actions),
         }),
         Keep::No => sandbox.inspect(bytes).await.map(|module| Module {
             actions: names(&module.actions),
+            undoes: undoes(&module.actions),
             digest: module.digest,
             wit: module.wit,
         }),

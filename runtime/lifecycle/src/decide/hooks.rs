@@ -55,7 +55,8 @@ pub(super) fn failed<'a>(history: &'a History, phase: HookPhase) -> Option<(&'a 
     let all = Group::of(&history.plan.hooks, phase).flat_map(|group| group.hooks);
     all.filter(|hook| hook.on_failure != OnFailure::Continue).find_map(|hook| {
         let ending = history.step(history.hook_step(hook)?)?.ending()?;
-        (!ending.is_good()).then_some((hook, ending))
+        let is_skipped = history.hook_step(hook).is_some_and(|step| history.skipped.contains(step));
+        (!ending.is_good() && !is_skipped).then_some((hook, ending))
     })
 }
 

@@ -1,6 +1,7 @@
 //! A step that holds no others: started, run, tried again.
 
 use super::{Decision, Delay, Progress, Work};
+use crate::ending::Ending;
 use crate::history::History;
 use crate::hook::HookStarted;
 use crate::ids::StepId;
@@ -25,10 +26,15 @@ impl Leaf<'_> {
     pub(super) fn of_hook(self, history: &History, about: impl Fn(u32) -> Option<Box<HookStarted>>) -> Progress {
         let Some(started) = history.step(self.step) else { return self.start(1, about(1), None) };
         let attempt = started.attempt_number();
+        let is_skipped = history.skipped.contains(self.step);
         let Some((at, ending)) = started.last().and_then(|last| last.finished.as_ref()) else {
+            if is_skipped {
+                let ending = Ending::Skipped { reason: "a person asked for it".to_owned() };
+                return Progress::Going(vec![Decision::Finish { step: self.step.clone(), attempt, ending }]);
+            }
             return Progress::Going(vec![Decision::Run { step: self.step.clone(), attempt, work: self.work }]);
         };
-        if ending.is_good() {
+        if ending.is_good() || is_skipped {
             Progress::Done
         } else if attempt < started.allowed {
             self.start(attempt + 1, about(attempt + 1), None)

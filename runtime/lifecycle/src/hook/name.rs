@@ -19,7 +19,8 @@ const NAME: usize = 32;
 pub fn workload_name(target: &Target, phase: HookPhase, hook: &str, of: &str, attempt: u32) -> String {
     let mut text = format!("{}\0{}\0{phase}\0{hook}\0{of}", target.release, target.uid);
     if attempt > 1 {
-        text += &format!("\0{attempt}");
+        text.push(char::from(0));
+        text += &attempt.to_string();
     }
     let hash = sha256(text.as_bytes());
     let short: String = hook.chars().take(NAME).collect();

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::PlanError;
 use super::content::{render_each, template_problem};
+use super::{Module, PlanError};
 use crate::condition::Condition;
 use crate::document::Problems;
 use crate::document::lifecycle::{HookSpec, WorkSpec};
@@ -31,12 +31,8 @@ pub(super) struct Specs<'a> {
 }
 
 impl<'a> Specs<'a> {
-    /// `module` gives the digest and the WIT version of the module in a file of the driver.
-    pub(super) fn of(
-        specs: Vec<&'a HookSpec>,
-        namespace: &str,
-        module: impl Fn(&str) -> Option<(String, String)>,
-    ) -> Self {
+    /// `module` gives the module in a file of the driver.
+    pub(super) fn of(specs: Vec<&'a HookSpec>, namespace: &str, module: impl Fn(&str) -> Option<&'a Module>) -> Self {
         let (specs, declared) = specs
             .into_iter()
             .filter_map(|spec| Some((spec, declared(spec, work(spec, spec.work.clone(), namespace, &module)?))))
@@ -186,11 +182,11 @@ fn declared(spec: &HookSpec, work: HookWork) -> DeclaredHook {
 }
 
 /// None for an action whose module has a problem, which is told already.
-fn work(
+fn work<'a>(
     spec: &HookSpec,
     work: WorkSpec,
     namespace: &str,
-    module: &impl Fn(&str) -> Option<(String, String)>,
+    module: &impl Fn(&str) -> Option<&'a Module>,
 ) -> Option<HookWork> {
     Some(match work {
         WorkSpec::Workload { kind, template } => {
@@ -199,15 +195,16 @@ fn work(
         }
         WorkSpec::Objects { objects, ready_when } => HookWork::Objects { objects: objects_of(&objects), ready_when },
         WorkSpec::Action { location, args } => {
-            let (digest, wit) = module(&location.file)?;
+            let module = module(&location.file)?;
             HookWork::Action {
                 action: Box::new(ActionPlan {
                     step: StepId::root(spec.phase.step_name()).child(&spec.name),
                     name: spec.name.value.clone(),
                     description: String::new(),
-                    module: digest,
+                    module: module.digest.clone(),
                     export: location.export.clone(),
-                    wit,
+                    wit: module.wit.clone(),
+                    has_undo: module.undoes.contains(&location.export),
                     timeout_ms: spec.timeout_ms,
                     on_failure: spec.on_failure.unwrap_or(OnFailure::Continue),
                     retry: Retry::default(),

@@ -80,6 +80,7 @@ fn action(spec: &ActionSpec, mode: &StepId, modules: &BTreeMap<&str, &Module>) -
         module: module.digest.clone(),
         export: spec.location.export.clone(),
         wit: module.wit.clone(),
+        has_undo: module.undoes.contains(&spec.location.export),
         timeout_ms: spec.timeout_ms,
         on_failure: spec.on_failure,
         retry: spec.retry,

@@ -25,7 +25,7 @@ fn the_shop_is_accepted_and_planned() {
     let mut manifests = Manifest::read("manifests/server.yml", &read("manifests/server.yml"), &mut problems);
     manifests.extend(Manifest::read("manifests/task-worker.yml", &read("manifests/task-worker.yml"), &mut problems));
     let actions = driver.spec.actions.iter().map(|action| action.location.export.clone()).collect();
-    let module = Module { digest: "a".repeat(64), wit: "0.1.0".into(), actions };
+    let module = Module { digest: "a".repeat(64), wit: "0.1.0".into(), actions, undoes: Vec::new() };
     let modules = BTreeMap::from([("actions.wasm".to_owned(), Ok(module))]);
     for name in ["release.yml", "release-1.1.0.yml", "release-1.2.0.yml"] {
         let release = ReleaseDocument::read(name, &read(name), &mut problems).unwrap();

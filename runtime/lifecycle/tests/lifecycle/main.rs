@@ -19,5 +19,6 @@ mod status;
 mod steps;
 mod story;
 mod templates;
+mod undo;
 mod validator;
 mod view;

@@ -85,7 +85,7 @@ impl Shop {
     pub fn new() -> Self {
         let module = |digit: &str, actions: &[&str]| {
             let actions = actions.iter().map(|&name| name.to_owned()).collect();
-            Ok(Module { digest: digit.repeat(64), wit: "0.1.0".into(), actions })
+            Ok(Module { digest: digit.repeat(64), wit: "0.1.0".into(), actions, undoes: Vec::new() })
         };
         let modules = BTreeMap::from([
             ("actions.wasm".to_owned(), module("a", &["pre-setup", "post-setup", "upgrade", "check", "look"])),

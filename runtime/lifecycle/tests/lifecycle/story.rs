@@ -154,6 +154,8 @@ pub fn event(decision: &Decision) -> Option<Event> {
         Decision::Finish { step, attempt, ending } => Event::StepFinished { step, attempt, ending },
         Decision::Close { state, message } => Event::ChangeFinished { state, message },
         Decision::EndHooks => Event::HooksEnded,
+        Decision::Undo { reason } => Event::UndoBegan { reason },
+        Decision::Stuck { step, question } => Event::ChangeStuck { step, question },
         Decision::Run { .. } => return None,
     })
 }
@@ -172,12 +174,15 @@ fn shown(decision: &Decision) -> String {
                 Work::Hook => "hook".to_owned(),
                 Work::Cleanup => "clean up".to_owned(),
                 Work::Health => "health".to_owned(),
+                Work::Undo => "undo".to_owned(),
             };
             format!("run {step} {attempt}: {work}")
         }
         Decision::Stop { step, attempt } => format!("stop {step} {attempt}"),
         Decision::Finish { step, attempt, ending } => format!("finish {step} {attempt} {ending}"),
         Decision::EndHooks => "end hooks".to_owned(),
+        Decision::Undo { reason } => format!("undo: {reason}"),
+        Decision::Stuck { step, question } => format!("stuck {step}: {question}"),
         Decision::Close { state, message } => format!("close {state} {message}").trim_end().to_owned(),
     }
 }

@@ -23,6 +23,7 @@ use super::job::refuse_stray;
 use super::launch::{DELETED, HookNote, LIFTED, Launch, Pod};
 use super::process::wall_ms;
 use super::release_dir::ReleaseDir;
+use super::trouble::is_full;
 use super::{Local, compose, end_strays};
 use crate::platform::{FoundHook, HookWorkload, PlatformError};
 use containers::Composer;
@@ -142,13 +143,16 @@ impl Local {
             return end_strays(instance.dir()).await.map_err(trouble);
         }
         let mark = instance.dir().join(DELETED);
-        if !mark.exists() {
-            write_json(&mark, &key).map_err(trouble)?;
-        }
+        let marked = if mark.exists() { Ok(()) } else { write_json(&mark, &key) };
+        // A full disk is no reason to keep what takes room on it: then all is done before this returns.
+        let is_marked = match marked {
+            Err(error) if !is_full(&error) => return Err(trouble(error)),
+            marked => marked.is_ok(),
+        };
         let runs = matches!(instance.judge().await.map_err(trouble)?, State::Held(_));
         // Whoever is asked ends by itself, whatever becomes of this Pintle.
         instance.ask_to_stop().map_err(trouble)?;
-        if wait || !runs {
+        if wait || !runs || !is_marked {
             return clear(&instance).await.map_err(trouble);
         }
         clear_behind(instance, held);

@@ -309,6 +309,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_was_written_before_there_were_pods_is_read_and_written_as_ever() {
+        let launch =
+            r#"{"key":"k","command":["true"],"env":{},"workingDir":"/","graceMs":5,"retries":1,"retryWaitMs":7}"#;
+        let started = r#"{"process":{"pid":7,"start":8,"boot":"b"},"upMs":9,"attempt":2}"#;
+        let ended = r#"{"exit":{"is":"code","code":4},"attempts":2,"atMs":5}"#;
+        let again = |text: serde_json::Result<String>, former: &str| assert_eq!(text.unwrap(), former);
+        again(serde_json::to_string(&serde_json::from_str::<Launch>(launch).unwrap()), launch);
+        again(serde_json::to_string(&serde_json::from_str::<Started>(started).unwrap()), started);
+        let read: Ended = serde_json::from_str(ended).unwrap();
+        again(serde_json::to_string(&read), ended);
+        assert_eq!(read.to_string(), "exit code 4, after 2 tries");
+        assert_eq!(serde_json::from_str::<Started>(started).unwrap().leaders().len(), 1);
+    }
+
+    #[test]
     fn a_shim_tells_its_trouble_in_a_line() {
         let told = trouble_in(&trouble_line(&io::Error::from(io::ErrorKind::StorageFull))).unwrap();
         assert_eq!(told.kind(), io::ErrorKind::Other);

@@ -10,7 +10,7 @@ use crate::platform::PlatformError;
 /// The error for what went wrong in a folder.
 pub(super) fn trouble(folder: &Path, error: &io::Error) -> PlatformError {
     let shown = folder.display();
-    if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
+    if is_full(error) {
         let free = free(folder).map_or_else(String::new, |free| format!(", {free} bytes are free"));
         return PlatformError::Unavailable(format!(
             "{shown}: {error}{free}: free some space, and it goes on by itself"
@@ -20,6 +20,10 @@ pub(super) fn trouble(folder: &Path, error: &io::Error) -> PlatformError {
         Some(cure) => PlatformError::Unknown(format!("{shown}: {error}: {cure}")),
         None => PlatformError::Unavailable(format!("{shown}: {error}")),
     }
+}
+
+pub(super) fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
 /// What a person has to do; none where it may pass by itself.

@@ -182,7 +182,7 @@ async fn a_process_that_a_damaged_file_names_exactly_is_never_signalled() {
 }
 
 /// The shim that a file of a folder names.
-fn named_shim(dir: &Path) -> i32 {
+pub fn named_shim(dir: &Path) -> i32 {
     let value: Value = serde_json::from_str(&fs::read_to_string(dir.join("shim.json")).unwrap()).unwrap();
     value["shim"]["pid"].as_i64().unwrap().try_into().unwrap()
 }
@@ -250,10 +250,10 @@ async fn a_file_in_place_of_the_run_folder_needs_a_person_who_is_told_what_to_do
 }
 
 /// Numbers from a seed: splitmix64.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, end: u64) -> u64 {
+    pub fn below(&mut self, end: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -262,7 +262,7 @@ impl Random {
     }
 }
 
-fn seed() -> u64 {
+pub fn seed() -> u64 {
     let seed = std::env::var("PINTLE_TEST_SEED").ok().and_then(|text| text.parse().ok());
     let seed = seed.unwrap_or_else(|| u64::from(std::process::id()));
     println!("PINTLE_TEST_SEED={seed}");
@@ -270,7 +270,7 @@ fn seed() -> u64 {
 }
 
 /// Whoever works on an instance now, and may be killed.
-async fn victim(dir: &Path, pintle: u32, random: &mut Random) -> i32 {
+pub async fn victim(dir: &Path, pintle: u32, random: &mut Random) -> i32 {
     if random.below(2) == 0 {
         return i32::try_from(pintle).unwrap();
     }

@@ -9,7 +9,7 @@ use pintle_platform::{Local, LocalConfig, Platform, PlatformError};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::harness::{Home, process, render, sh, until, within};
+use crate::harness::{Home, container, hook_job, process, render, sh, until, within};
 
 /// With this variable a test that cannot run fails instead of being left out.
 const DEMAND: &str = "PINTLE_DEMAND";
@@ -106,6 +106,29 @@ async fn a_job_is_tried_again_while_the_disk_is_full() {
     let result = within(home.local.wait_job(&home.target, "job-1")).await.unwrap();
     assert!(result.succeeded, "{}", result.reason);
     assert_eq!(fs::read_to_string(tries).unwrap(), "try\n".repeat(4));
+}
+
+#[tokio::test]
+async fn the_containers_of_a_hook_go_on_and_are_tried_again_while_the_disk_is_full() {
+    let Some(disk) = SmallDisk::mount() else { return };
+    let outside = tempfile::tempdir().unwrap();
+    let (go, tries, home) = (outside.path().join("go"), outside.path().join("tries"), disk.home());
+    let (go_shown, tries_shown) = (go.display(), tries.display());
+    let wait = format!("echo try >> {tries_shown}; until [ -e {go_shown} ]; do sleep 0.01; done");
+    let judge = format!("[ $(wc -l < {tries_shown}) -ge 3 ]");
+    let pod = json!({
+        "initContainers": [container("wait", &wait, json!({}))],
+        "containers": [container("judge", &judge, json!({})), container("other", "true", json!({}))]
+    });
+    let hook = hook_job("hook", pod, json!({"backoffLimit": 5}));
+    let made = home.create_hook(&hook).await.unwrap();
+    home.lift_hook(&made).await.unwrap();
+    disk.fill();
+    fs::write(go, "").unwrap();
+    let result = home.wait_hook(&made).await;
+    assert!(result.succeeded, "{}", result.reason);
+    assert_eq!(fs::read_to_string(tries).unwrap(), "try\n".repeat(3));
+    within(home.local.delete_hook("delete", &home.target, &made, true)).await.unwrap();
 }
 
 #[tokio::test]

@@ -33,7 +33,10 @@ async fn a_fenced_hook_runs_once_it_is_lifted_and_never_a_second_time() {
         result = &mut waiting => panic!("it is fenced: {result:?}"),
         () = tokio::task::yield_now() => {}
     }
-    assert!(!home.hook_dir(&job).join("shim.json").exists());
+    assert_eq!(fs::read_dir(home.hook_dir(&job)).unwrap().count(), 1, "nobody even tried to start it");
+    let launch: Value =
+        serde_json::from_str(&fs::read_to_string(home.hook_dir(&job).join("launch.json")).unwrap()).unwrap();
+    assert_eq!(launch["graceMs"], 30_000, "as on a cluster, where nothing is said");
     for _ in 0..2 {
         home.lift_hook(&made).await.unwrap();
     }

@@ -4,6 +4,7 @@ mod components;
 mod crash;
 mod full_disk;
 mod harness;
+mod hook_crash;
 mod hook_env;
 mod hooks;
 mod jobs;

@@ -62,6 +62,7 @@ pub fn upgrade(module: &str, action: &str) -> Plan {
             module: module.to_owned(),
             export: action.to_owned(),
             wit: "0.1.0".to_owned(),
+            has_undo: false,
             timeout_ms: Some(TIMEOUT_MS),
             on_failure: OnFailure::Fail,
             retry: Retry::default(),

@@ -40,5 +40,7 @@ fn event(decision: Decision) -> Event {
         Decision::Finish { step, attempt, ending } => Event::StepFinished { step, attempt, ending },
         Decision::Close { state, message } => Event::ChangeFinished { state, message },
         Decision::EndHooks => Event::HooksEnded,
+        Decision::Undo { reason } => Event::UndoBegan { reason },
+        Decision::Stuck { step, question } => Event::ChangeStuck { step, question },
     }
 }

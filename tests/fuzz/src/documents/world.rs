@@ -73,7 +73,9 @@ impl World {
         let mut modules = BTreeMap::new();
         let of_driver = driver.iter().flat_map(DriverDocument::locations);
         for location in of_driver.chain(locations(&release.lifecycle)) {
-            let module = || Ok(Module { digest: "a".repeat(64), wit: "0.1.0".to_owned(), actions: Vec::new() });
+            let module = || {
+                Ok(Module { digest: "a".repeat(64), wit: "0.1.0".to_owned(), actions: Vec::new(), undoes: Vec::new() })
+            };
             if let Ok(module) = modules.entry(location.file.clone()).or_insert_with(module) {
                 module.actions.push(location.export.clone());
             }

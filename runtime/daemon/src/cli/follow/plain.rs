@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 
 use pintle_lifecycle::call::Call;
 use pintle_lifecycle::ids::StepId;
-use pintle_lifecycle::record::{Event, Level, Record, StepKind, Verb};
+use pintle_lifecycle::record::{Event, Level, Record, StepKind};
 use pintle_lifecycle::stamp::Stamp;
 use pintle_lifecycle::tree::{ChangeTree, NodeKind, StepNode, elapsed};
 
@@ -85,9 +85,8 @@ impl Plain {
                 let depth = steps.get(step, *attempt).map_or(0, |(depth, _)| depth);
                 line(*level, message, fields).lines().for_each(|line| push(depth + 1, line));
             }
-            Event::Asked { verb, by } => {
-                push(0, &format!("{} asked by {by}", if *verb == Verb::Retry { "retry" } else { "cancel" }));
-            }
+            Event::Asked { verb, by } => push(0, &format!("{} asked by {by}", verb.as_str())),
+            Event::UndoBegan { reason } => push(0, &format!("undo, because of: {reason}")),
             Event::ChangeFinished { state, message } => {
                 let took = elapsed(record.at.since(&story.history.opened));
                 push(0, &format!("{}  {state}  {took}", story.history.plan.kind));
