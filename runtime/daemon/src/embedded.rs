@@ -16,6 +16,7 @@ use pintle_platform::{Local, LocalConfig, Platform};
 use pintle_sandbox::{Sandbox, SandboxConfig};
 use tokio::sync::mpsc;
 
+use crate::config::Config;
 use crate::drive::Driver;
 use crate::error::Error;
 use crate::state_dir::StateDir;
@@ -37,6 +38,7 @@ pub struct OpenOptions {
     pub what: String,
     /// Gets each record once it is durable. Must be taken out, or records pile up.
     pub told: Option<mpsc::UnboundedSender<Record>>,
+    pub config: Config,
     pub weakening: Weakening,
 }
 
@@ -47,6 +49,7 @@ pub struct Pintle {
     clock: Arc<dyn Clock>,
     sandbox: OnceLock<Sandbox>,
     platform: OnceLock<Arc<dyn Platform>>,
+    config: Config,
     weakening: Weakening,
 }
 
@@ -56,7 +59,7 @@ impl Pintle {
     /// # Errors
     /// [`Error::Open`] where another Pintle has it, it is damaged, or it cannot be written.
     pub fn open(options: OpenOptions) -> Result<Self, Error> {
-        let OpenOptions { state, what, told, weakening } = options;
+        let OpenOptions { state, what, told, config, weakening } = options;
         let store = Store::open(
             state.path(),
             &StoreOptions { what, acknowledge: weakening.acknowledge, ..StoreOptions::default() },
@@ -66,12 +69,19 @@ impl Pintle {
             journal = Arc::new(Witness::of(journal, told));
         }
         let clock = Arc::new(SystemClock::new());
-        Ok(Self { state, journal, clock, sandbox: OnceLock::new(), platform: OnceLock::new(), weakening })
+        let (sandbox, platform) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { state, journal, clock, sandbox, platform, config, weakening })
     }
 
     #[must_use]
     pub fn journal(&self) -> &dyn Journal {
         &*self.journal
+    }
+
+    /// What a person configured.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
     }
 
     #[must_use]
@@ -117,9 +127,7 @@ impl Pintle {
         if let Some(platform) = self.platform.get() {
             return Ok(Arc::clone(platform));
         }
-        let shim = std::env::current_exe()
-            .map_err(|error| Error::Defect(format!("the file of this program is not known: {error}")))?;
-        let made: Arc<dyn Platform> = Arc::new(Local::new(LocalConfig::new(self.state.run(), shim)));
+        let made = local(&self.state, &self.config)?;
         Ok(Arc::clone(self.platform.get_or_init(|| made)))
     }
 
@@ -167,6 +175,17 @@ impl Pintle {
         let asked = log.record(Event::Asked { verb, by: who() });
         Ok(asked.map_err(|source| Error::Change { change, source: Box::new(source.into()) })?.await?)
     }
+}
+
+/// The local platform of a folder.
+///
+/// # Errors
+/// Where the file of this program is not known: it is what holds processes.
+pub(crate) fn local(state: &StateDir, config: &Config) -> Result<Arc<dyn Platform>, Error> {
+    let shim = std::env::current_exe()
+        .map_err(|error| Error::Defect(format!("the file of this program is not known: {error}")))?;
+    let image_map = config.image_map.clone();
+    Ok(Arc::new(Local::new(LocalConfig { image_map, ..LocalConfig::new(state.run(), shim) })))
 }
 
 /// The sandbox of a folder.

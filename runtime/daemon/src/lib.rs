@@ -6,6 +6,7 @@
 //! change; [`drive::Driver`] drives a change, fresh or recovered, to its end. The command line only asks and shows.
 
 pub mod cli;
+pub mod config;
 pub mod drive;
 pub mod embedded;
 pub mod error;

@@ -6,7 +6,7 @@ mod known;
 mod modules;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pintle_journal::journal::Journal;
 use pintle_lifecycle::digest::hex;
@@ -23,6 +23,7 @@ use self::documents::Documents;
 use self::known::Known;
 pub(crate) use self::known::{applied, last_plan, plan_of};
 pub use self::modules::Keep;
+use crate::config::Config;
 use crate::error::Error;
 use crate::templates::NoTemplates;
 
@@ -34,6 +35,8 @@ pub struct Request {
     documents: Documents,
     modules: BTreeMap<String, Result<Module, String>>,
     skip_hooks: Vec<HookSkip>,
+    /// Where images are looked up that neither driver nor release bring.
+    images: Option<PathBuf>,
 }
 
 impl Request {
@@ -43,12 +46,18 @@ impl Request {
         Self { skip_hooks, ..self }
     }
 
+    /// Has images looked up where the configuration says, unless driver or release bring a folder of them.
+    #[must_use]
+    pub fn with_images_of(self, config: &Config) -> Self {
+        Self { images: config.images.clone(), ..self }
+    }
+
     /// Reads the file of a release and the documents that it names. `tenant` is the caller's.
     #[must_use]
     pub fn of_file(path: &Path, tenant: &str) -> Self {
         let mut problems = Problems::default();
         let documents = Documents::of_file(path, &mut problems);
-        Self { tenant: tenant.to_owned(), problems, documents, modules: BTreeMap::new(), skip_hooks: Vec::new() }
+        Self::of(tenant, problems, documents)
     }
 
     /// The document that the release has, at another version of the application.
@@ -60,7 +69,12 @@ impl Request {
         let text = at_version(&last.document.value(), version);
         // Its paths are absolute.
         let documents = Documents::of_text(&shown, &text, Path::new("/"), &mut problems);
-        Self { tenant: release.tenant.clone(), problems, documents, modules: BTreeMap::new(), skip_hooks: Vec::new() }
+        Self::of(&release.tenant, problems, documents)
+    }
+
+    fn of(tenant: &str, problems: Problems, documents: Documents) -> Self {
+        let (modules, skip_hooks) = (BTreeMap::new(), Vec::new());
+        Self { tenant: tenant.to_owned(), problems, documents, modules, skip_hooks, images: None }
     }
 
     /// The release that is asked for; none where its document could not be read.
@@ -157,7 +171,7 @@ impl Request {
             modules: &self.modules,
             tenant: &self.tenant,
             folders: Folders {
-                images: driver_folder.as_ref().unwrap_or(&folder).join(IMAGES),
+                images: self.images_beside(driver_folder.as_ref().unwrap_or(&folder)),
                 release: folder,
                 driver: driver_folder,
             },
@@ -168,6 +182,12 @@ impl Request {
             skip_hooks: &self.skip_hooks,
         };
         plan(&input, templates).await.map_err(Error::from)
+    }
+
+    /// The folder of images beside a document, or the configured one where it brings none.
+    fn images_beside(&self, folder: &Path) -> PathBuf {
+        let beside = folder.join(IMAGES);
+        self.images.clone().filter(|_| !beside.is_dir()).unwrap_or(beside)
     }
 
     fn driver(&self) -> Option<&documents::Driver> {

@@ -1,4 +1,4 @@
-//! What people write, read into values: `driver.yml`, `release.yml`, files of hooks and manifests.
+//! What people write, read into values: `driver.yml`, `release.yml`, files of hooks, manifests and `config.yml`.
 //!
 //! Reading never stops at the first problem. Each reader takes a [`Problems`] that it adds to, and gives the document as far as it
 //! could be read, so that planning can look at the rest and a person sees everything that is wrong at once. Only where there are
@@ -10,6 +10,7 @@ mod image;
 mod not_yet;
 mod yaml;
 
+pub mod config;
 pub mod driver;
 pub mod lifecycle;
 pub mod manifest;
@@ -19,6 +20,7 @@ pub mod release;
 pub mod schema;
 pub mod template;
 
+pub use config::ConfigDocument;
 pub use content::{Content, ManifestsContent};
 pub use driver::DriverDocument;
 pub use image::image_at;

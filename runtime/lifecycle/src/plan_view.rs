@@ -1,14 +1,13 @@
 //! A plan as text, for `pintle plan`: what would run in which order, and what it would change. JSON output is the plan itself.
 
+mod hooks;
+
 use std::fmt::Write;
 
 use crate::difference::{self, Difference, Kind};
 use crate::document::duration;
 use crate::drawing::{Branch, with_branches};
-use crate::plan::{ActionPlan, ChangeKind, Mode, Node, OnFailure, Plan};
-
-/// Hex digits of a digest that people compare by eye.
-const SHORT: usize = 12;
+use crate::plan::{ActionPlan, ChangeKind, Mode, Node, OnFailure, Phase, Plan};
 
 /// The plan as lines of text, ended by a line break.
 #[must_use]
@@ -17,7 +16,9 @@ pub fn text(plan: &Plan) -> String {
     let phases: Vec<Branch> = plan
         .phases
         .iter()
-        .map(|phase| Branch::new(&*phase.name, phase.nodes.iter().map(|node| branch(plan, node)).collect()))
+        .map(|phase| {
+            Branch::new(&*phase.name, phase.nodes.iter().flat_map(|node| branches(plan, phase, node)).collect())
+        })
         .collect();
     text += &with_branches(&phases);
     let differences = differences(plan);
@@ -33,6 +34,9 @@ pub fn text(plan: &Plan) -> String {
 /// What the plan changes of the objects.
 #[must_use]
 pub fn differences(plan: &Plan) -> Vec<Difference> {
+    if plan.kind == ChangeKind::Delete && plan.deletion.keep_workloads {
+        return Vec::new();
+    }
     let render = (plan.kind != ChangeKind::Delete).then_some(&plan.render);
     difference::between(plan.former.as_ref(), render)
 }
@@ -54,27 +58,39 @@ fn heading(plan: &Plan) -> String {
     )
 }
 
-fn branch(plan: &Plan, node: &Node) -> Branch {
+/// A node of a phase. What has the phase's own name is the phase itself.
+fn branches(plan: &Plan, phase: &Phase, node: &Node) -> Vec<Branch> {
     match node {
-        Node::Sync { .. } => Branch::new(format!("Apply version {}", plan.to_version), Vec::new()),
-        Node::Remove { .. } => Branch::new("Remove the release", Vec::new()),
-        Node::Hooks { phase } => Branch::new(phase.as_str(), Vec::new()),
-        Node::Mode(mode) => Branch::new(&*mode.title, inside(plan, mode)),
+        Node::Sync { .. } => {
+            let inside = hooks::around(plan, &format!("Apply version {}", plan.to_version));
+            if inside.len() == 1 || phase.name == "sync" { inside } else { vec![Branch::new("Sync", inside)] }
+        }
+        Node::Remove { .. } => vec![Branch::new("Remove the release", Vec::new())],
+        Node::Hooks { phase } => hooks::of_phase(plan, *phase),
+        Node::Mode(mode) => vec![Branch::new(&*mode.title, inside(plan, mode))],
     }
 }
 
 fn inside(plan: &Plan, mode: &Mode) -> Vec<Branch> {
     let mut inside: Vec<Branch> = mode.actions.iter().map(action).collect();
     if mode.syncs {
-        let condition = if inside.is_empty() { "" } else { ", unless an action did" };
-        inside.push(Branch::new(format!("Apply version {}{condition}", plan.to_version), Vec::new()));
+        let apply = format!("Apply version {}", plan.to_version);
+        let sync = hooks::around(plan, &apply);
+        let has_hooks = sync.len() > 1;
+        match (inside.is_empty(), has_hooks) {
+            (true, false) => inside.extend(sync),
+            (true, true) => inside.push(Branch::new("Sync", sync)),
+            (false, false) => inside.push(Branch::new(format!("{apply}, unless an action did"), Vec::new())),
+            (false, true) => {
+                inside.push(Branch::new("Sync, when an action sets the version, else after the actions", sync));
+            }
+        }
     }
     inside
 }
 
 fn action(action: &ActionPlan) -> Branch {
-    let mut words =
-        vec![format!("`{}` of module {}", action.export, &action.module[..action.module.floor_char_boundary(SHORT)])];
+    let mut words = vec![hooks::module(action)];
     if let Some(ms) = action.timeout_ms {
         words.push(format!("at most {}", duration::shown(ms)));
     }

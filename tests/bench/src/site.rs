@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
+use pintle::config::Config;
 use pintle::drive::Driver;
 use pintle::state_dir::StateDir;
 use pintle::weakening::Weakening;
@@ -25,6 +26,7 @@ impl Site {
             state: StateDir::at(folder)?,
             what: "bench".to_owned(),
             told: None,
+            config: Config::default(),
             weakening: Weakening::default(),
         };
         let pintle = Pintle::open(options)?;

@@ -1,12 +1,16 @@
 //! `pintle describe`: all that is known of one release or change, for a person.
 
 mod change;
+mod conditions;
+mod left;
+mod next;
 mod release;
 
 use super::exit::Exit;
 use super::global::Global;
 use super::print::{print, print_json, print_yaml};
 use super::steps::Form;
+use crate::embedded::local;
 use crate::error::Error;
 use crate::reading;
 
@@ -25,7 +29,7 @@ pub struct Describe {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Conditions, components, the last changes, what is left behind
+    /// Conditions, components, hooks, the last changes, what is left behind, and what to do next
     Release {
         /// The release
         name: String,
@@ -39,10 +43,12 @@ enum What {
 
 impl Describe {
     pub async fn run(self, global: &Global) -> Result<Exit, Error> {
-        let journal = reading::open(&global.state()?)?;
+        let state = global.state()?;
+        let journal = reading::open(&state)?;
         match self.what {
             What::Release { name } => {
-                let described = release::Described::read(&*journal, &global.release(&name)?).await?;
+                let platform = local(&state, &global.config()?)?;
+                let described = release::Described::read(&*journal, &*platform, &global.release(&name)?).await?;
                 match self.output {
                     Form::Text => print(&described.text()),
                     Form::Json => print_json(&described),

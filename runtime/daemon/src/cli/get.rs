@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use pintle_journal::clock::{Clock as _, SystemClock};
 use pintle_journal::journal::{ChangeQuery, Journal};
+use pintle_lifecycle::ids::ReleaseKey;
+use pintle_lifecycle::stamp::Stamp;
+use pintle_lifecycle::status::HookEntry;
 use pintle_lifecycle::tree::{StepNode, elapsed};
 use pintle_lifecycle::view::{ChangeView, ReleaseView};
 use serde::Serialize;
@@ -11,19 +14,20 @@ use serde::Serialize;
 use super::exit::Exit;
 use super::global::Global;
 use super::print::{print, print_json, print_yaml};
-use super::shape::{Change, Driver, Release, Step, UsedDriver};
+use super::shape::{Change, Driver, Hook, ListedHook, Release, Step, UsedDriver};
 use super::table::{or_none, table};
 use super::time::age;
 use crate::error::Error;
 use crate::reading;
 use crate::story::{Shown, Story};
 
-/// List releases, changes, steps or drivers
+/// List releases, changes, steps, hooks or drivers
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   pintle get releases -o wide
   pintle get changes --release shop
-  pintle get steps shop-2 -o json")]
+  pintle get steps shop-2 -o json
+  pintle get hooks --release shop")]
 pub struct Get {
     #[command(subcommand)]
     what: What,
@@ -57,6 +61,13 @@ enum What {
         /// The change, as in shop-2
         change: String,
     },
+    /// The last run of each hook, by release and phase
+    #[command(visible_alias = "hook")]
+    Hooks {
+        /// Of this release only, also where it is deleted
+        #[arg(long, value_name = "NAME")]
+        release: Option<String>,
+    },
     /// Drivers that releases use
     #[command(visible_alias = "driver")]
     Drivers,
@@ -83,6 +94,10 @@ impl Get {
                 changes(&*journal, global, ChangeQuery { release, open, limit: 0 }, form).await
             }
             What::Steps { change } => steps(&*journal, global, &change, form).await,
+            What::Hooks { release } => {
+                let release = release.map(|name| global.release(&name)).transpose()?;
+                hooks(&*journal, global, release, form).await
+            }
             What::Drivers => drivers(&*journal, global, form).await,
         }
     }
@@ -119,7 +134,7 @@ async fn releases(journal: &dyn Journal, global: &Global, all: bool, form: Form)
             let age = newest.as_ref().map(|change| age(now.since(&change.opened)));
             let state = if view.deleted { "Deleted".to_owned() } else { shape.state.clone() };
             let mut row = vec![shape.name.clone(), or_none(shape.version.clone()), shape.change.clone()];
-            row.extend([shape.change_kind.clone(), state, or_none(age)]);
+            row.extend([shape.change_kind.clone(), state, view.lifecycle.summary(view.generation), or_none(age)]);
             if wide {
                 let driver = shape.driver.as_ref().map(|driver| format!("{} {}", driver.name, driver.version));
                 row.extend([or_none(driver), shape.cluster.clone(), shape.namespace.clone()]);
@@ -127,7 +142,7 @@ async fn releases(journal: &dyn Journal, global: &Global, all: bool, form: Form)
             }
             row
         });
-        let mut headings = vec!["NAME", "VERSION", "CHANGE", "KIND", "STATE", "AGE"];
+        let mut headings = vec!["NAME", "VERSION", "CHANGE", "KIND", "STATE", "LIFECYCLE", "AGE"];
         if wide {
             headings.extend(["DRIVER", "CLUSTER", "NAMESPACE", "REVISION", "UID"]);
         }
@@ -199,6 +214,39 @@ fn flatten<'t>(
 ) {
     flat.push((depth, parent, step));
     step.children.iter().for_each(|child| flatten(depth + 1, Some(step), child, flat));
+}
+
+async fn hooks(journal: &dyn Journal, global: &Global, release: Option<ReleaseKey>, form: Form) -> Result<Exit, Error> {
+    let views = match release {
+        Some(release) => vec![crate::lookup::release(journal, &release).await?],
+        None => journal.releases().await?.into_iter().filter(|view| !view.deleted).collect(),
+    };
+    let mut found: Vec<(Stamp, ListedHook)> = Vec::new();
+    for view in views.iter().filter(|view| view.key.tenant == global.tenant) {
+        for (phase, entries) in view.lifecycle.phases() {
+            let listed =
+                |entry: &HookEntry| ListedHook { release: view.key.name.clone(), phase, hook: Hook::of(entry) };
+            found.extend(entries.iter().map(|entry| (entry.started_at, listed(entry))));
+        }
+    }
+    let (started, shapes): (Vec<Stamp>, Vec<ListedHook>) = found.into_iter().unzip();
+    let now = SystemClock::new().now();
+    show(form, &shapes, "no hooks have run", |wide| {
+        let rows = started.iter().zip(&shapes).map(|(started, ListedHook { release, phase, hook })| {
+            let mut row = vec![release.clone(), phase.to_string(), hook.name.clone(), hook.kind.clone()];
+            row.extend([hook.state.to_string(), hook.attempt.to_string(), hook.change.clone()]);
+            row.push(age(now.since(started)));
+            if wide {
+                row.extend([or_none(hook.resource_name.clone()), hook.message.clone().unwrap_or_default()]);
+            }
+            row
+        });
+        let mut headings = vec!["RELEASE", "PHASE", "HOOK", "KIND", "STATE", "ATTEMPT", "CHANGE", "AGE"];
+        if wide {
+            headings.extend(["WORKLOAD", "MESSAGE"]);
+        }
+        table(&headings, rows)
+    })
 }
 
 async fn drivers(journal: &dyn Journal, global: &Global, form: Form) -> Result<Exit, Error> {

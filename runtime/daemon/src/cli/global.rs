@@ -6,6 +6,7 @@ use pintle_lifecycle::ids::{ChangeKey, ReleaseKey, is_label};
 
 use super::logging::LogFormat;
 use super::paint::{Color, Paint};
+use crate::config::Config;
 use crate::error::Error;
 use crate::state_dir::StateDir;
 use crate::weakening::Weakening;
@@ -18,6 +19,10 @@ pub struct Global {
     /// `~/.local/state/pintle`]
     #[arg(long, global = true, env = "PINTLE_STATE", value_name = "DIR")]
     state: Option<PathBuf>,
+    /// Configuration of this machine's cluster [default: `$XDG_CONFIG_HOME/pintle/config.yml`, else
+    /// `~/.config/pintle/config.yml`, where that is there]
+    #[arg(long, global = true, env = "PINTLE_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Owner of the releases
     #[arg(long, global = true, default_value = "default", value_name = "NAME", value_parser = tenant)]
     pub tenant: String,
@@ -46,6 +51,17 @@ impl Global {
         match &self.state {
             Some(path) if !path.as_os_str().is_empty() => StateDir::at(path),
             _ => StateDir::of_user(),
+        }
+    }
+
+    /// What a person configured.
+    ///
+    /// # Errors
+    /// Where the file has problems, or is named and not there.
+    pub fn config(&self) -> Result<Config, Error> {
+        match &self.config {
+            Some(path) if !path.as_os_str().is_empty() => Config::read(path),
+            _ => Config::of_user(),
         }
     }
 

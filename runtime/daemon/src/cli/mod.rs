@@ -21,6 +21,7 @@ mod plan;
 mod print;
 mod report;
 mod rollback;
+mod schema;
 mod session;
 mod shape;
 mod skips;
@@ -82,6 +83,7 @@ enum Verb {
     CheckStore(check_store::CheckStore),
     Export(export::Export),
     Action(action::Action),
+    Schema(schema::Schema),
     Completion(completion::Completion),
 }
 
@@ -105,6 +107,7 @@ impl Verb {
             Self::CheckStore(verb) => verb.run(global),
             Self::Export(verb) => verb.run(global),
             Self::Action(verb) => verb.run().await,
+            Self::Schema(verb) => verb.run(),
             Self::Completion(verb) => verb.run(),
         }
     }
@@ -156,9 +159,10 @@ fn long_help() -> String {
          pintle get releases              what there is\n  \
          pintle steps shop-2 --output     what a change did, with the output of failed Jobs\n\n{}\n\
          Environment:\n  \
-         PINTLE_STATE  folder of the state, as --state\n  \
-         PINTLE_LOG    filter of Pintle's own logs, as in `info` or `warn,pintle_sandbox=debug`; default `warn`\n  \
-         NO_COLOR      no colors where --color is `auto`",
+         PINTLE_STATE   folder of the state, as --state\n  \
+         PINTLE_CONFIG  configuration of this machine's cluster, as --config\n  \
+         PINTLE_LOG     filter of Pintle's own logs, as in `info` or `warn,pintle_sandbox=debug`; default `warn`\n  \
+         NO_COLOR       no colors where --color is `auto`",
         Exit::help()
     )
 }

@@ -50,7 +50,8 @@ struct Shape {
 impl Plan {
     pub async fn run(self, global: &Global) -> Result<Exit, Error> {
         let state = global.state()?;
-        let mut request = Request::of_file(&self.file, &global.tenant).without(self.skips.skip_hooks);
+        let request = Request::of_file(&self.file, &global.tenant).without(self.skips.skip_hooks);
+        let mut request = request.with_images_of(&global.config()?);
         let journal = reading::open(&state)?;
         // What it keeps for a while goes with it.
         let looking = OnceLock::new();

@@ -82,8 +82,13 @@ impl Session {
     /// As [`Pintle::open`].
     pub fn open(global: &Global, following: Following) -> Result<Self, Error> {
         let (told, records) = mpsc::unbounded_channel();
-        let options =
-            OpenOptions { state: global.state()?, what: command(), told: Some(told), weakening: global.weakening };
+        let options = OpenOptions {
+            state: global.state()?,
+            what: command(),
+            told: Some(told),
+            config: global.config()?,
+            weakening: global.weakening,
+        };
         let pintle = Pintle::open(options)?;
         let follower = Follower::new(records, Arc::clone(pintle.clock()), global.paint(), following.on_interrupt);
         let stderr = Paint::of(global.color, &std::io::stderr());

@@ -1,7 +1,11 @@
 //! What `-o json` and `-o yaml` print: shapes of our own, documented in docs/cli.md, that stay when the stored views change. Fields
 //! may be added; none is renamed or left out, and what is not there is null.
 
+use std::collections::BTreeMap;
+
+use pintle_lifecycle::hook::{HookPhase, HookSource};
 use pintle_lifecycle::ids::ReleaseKey;
+use pintle_lifecycle::status::{HookEntry, HookState, Lifecycle};
 use pintle_lifecycle::tree::StepNode;
 use pintle_lifecycle::view::{ChangeView, ReleaseView};
 use serde::Serialize;
@@ -30,6 +34,44 @@ pub struct Release {
     pub deleted: bool,
     /// When the newest change was opened.
     pub changed_at: Option<String>,
+    pub status: Status,
+}
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Status {
+    /// The last run of each hook, by phase.
+    pub lifecycle: BTreeMap<HookPhase, Vec<Hook>>,
+}
+
+/// The last run of a hook. The names are those that users of lifecycle hooks know.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hook {
+    pub name: String,
+    pub source: HookSource,
+    pub kind: String,
+    pub api_version: Option<String>,
+    pub resource_namespace: Option<String>,
+    pub resource_name: Option<String>,
+    pub state: HookState,
+    pub render_ref: String,
+    /// `onFailure` as it was written, empty where it was not; null unless the hook failed or its time was over.
+    pub follow_up_action: Option<String>,
+    pub message: Option<String>,
+    pub started_at: String,
+    pub finished_at: Option<String>,
+    pub attempt: u32,
+    pub exit_code: Option<i32>,
+    pub change: String,
+}
+
+/// The last run of a hook in a list of its own.
+#[derive(Debug, Clone, Serialize)]
+pub struct ListedHook {
+    pub release: String,
+    pub phase: HookPhase,
+    #[serde(flatten)]
+    pub hook: Hook,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -109,8 +151,45 @@ impl Release {
             left_job: view.left_job.clone().map(|job| LeftJob { id: job.id, change: job.change }),
             deleted: view.deleted,
             changed_at: newest.map(|change| change.opened.rfc3339()),
+            status: Status::of(&view.lifecycle),
         }
     }
+}
+
+impl Status {
+    fn of(lifecycle: &Lifecycle) -> Self {
+        let phase = |(phase, entries): (HookPhase, &[HookEntry])| (phase, entries.iter().map(Hook::of).collect());
+        Self { lifecycle: lifecycle.phases().map(phase).collect() }
+    }
+}
+
+impl Hook {
+    #[must_use]
+    pub fn of(entry: &HookEntry) -> Self {
+        let failed = matches!(entry.state, HookState::Failed | HookState::TimedOut);
+        Self {
+            name: entry.name.clone(),
+            source: entry.source,
+            kind: entry.kind.clone(),
+            api_version: filled(&entry.api_version),
+            resource_namespace: filled(&entry.resource_namespace),
+            resource_name: filled(&entry.resource_name),
+            state: entry.state,
+            render_ref: entry.render_ref.clone(),
+            follow_up_action: failed.then(|| entry.follow_up_action.clone()),
+            message: filled(&entry.message),
+            started_at: entry.started_at.rfc3339(),
+            finished_at: entry.finished_at.map(|at| at.rfc3339()),
+            attempt: entry.attempt,
+            exit_code: entry.exit_code,
+            change: entry.change.clone(),
+        }
+    }
+}
+
+/// None where there is no text.
+fn filled(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 impl Change {

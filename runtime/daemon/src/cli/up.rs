@@ -39,8 +39,9 @@ impl Up {
             }
             return go_on(&mut Session::open(global, self.following)?).await;
         };
-        let mut request = Request::of_file(&file, &global.tenant).without(self.skips.skip_hooks);
+        let request = Request::of_file(&file, &global.tenant).without(self.skips.skip_hooks);
         let mut session = Session::open(global, self.following)?;
+        let mut request = request.with_images_of(session.pintle.config());
         request.admit(|| session.pintle.sandbox().cloned(), Keep::Yes, session.pintle.journal()).await?;
         carry_out(&mut session, Wanted::Document(Box::new(request))).await
     }

@@ -33,7 +33,8 @@ impl Upgrade {
         let mut session = Session::open(global, self.following)?;
         let view = lookup::live_release(session.pintle.journal(), &release).await?;
         let last = last_plan(session.pintle.journal(), &view).await?;
-        let mut request = Request::at_version(&last, &self.to).without(self.skips.skip_hooks);
+        let request = Request::at_version(&last, &self.to).without(self.skips.skip_hooks);
+        let mut request = request.with_images_of(session.pintle.config());
         request.admit(|| session.pintle.sandbox().cloned(), Keep::Yes, session.pintle.journal()).await?;
         carry_out(&mut session, Wanted::Document(Box::new(request))).await
     }

@@ -9,6 +9,7 @@ mod hook_plans;
 mod hooks;
 mod hostile;
 mod manifest;
+mod plan_view;
 mod planning;
 mod random;
 mod release;

@@ -1,12 +1,11 @@
 //! A change in full.
 
 use pintle_journal::journal::Journal;
-use pintle_lifecycle::ending::ChangeState;
 use pintle_lifecycle::ids::ChangeKey;
 use pintle_lifecycle::plan_view;
 use serde::Serialize;
 
-use super::pairs;
+use super::{next, pairs};
 use crate::cli::shape::Change;
 use crate::cli::table::{indented, or_none};
 use crate::error::Error;
@@ -37,7 +36,10 @@ impl Described {
             change: Change::of(&view),
             reason: plan.reason.clone(),
             modules: plan.modules().into_iter().map(str::to_owned).collect(),
-            verbs: verbs(key, view.state, key.number == newest),
+            verbs: next::of_change(key, view.state, key.number == newest)
+                .into_iter()
+                .map(|next| next.command)
+                .collect(),
             plan: plan_view::text(&plan),
         })
     }
@@ -67,21 +69,4 @@ impl Described {
         let verbs = indented(&self.verbs.join("\n"));
         format!("{}\nPlan:\n{}\nWhat helps:\n{verbs}", pairs(&all), indented(&self.plan))
     }
-}
-
-/// Commands that help with a change in that state.
-fn verbs(change: &ChangeKey, state: ChangeState, is_newest: bool) -> Vec<String> {
-    let mut verbs = Vec::new();
-    match state {
-        ChangeState::Running | ChangeState::Waiting => {
-            verbs.extend(["pintle up".to_owned(), format!("pintle cancel {change}")]);
-        }
-        ChangeState::Stuck => verbs.extend([format!("pintle retry {change}"), format!("pintle cancel {change}")]),
-        ChangeState::Failed | ChangeState::Cancelled | ChangeState::Superseded if is_newest => {
-            verbs.push(format!("pintle retry {change}"));
-        }
-        _ => {}
-    }
-    verbs.push(format!("pintle steps {change} --output"));
-    verbs
 }

@@ -5,11 +5,15 @@ use pintle_journal::journal::{ChangeQuery, Journal};
 use pintle_lifecycle::ending::ChangeState;
 use pintle_lifecycle::ids::ReleaseKey;
 use pintle_lifecycle::plan::{Plan, Render};
-use pintle_lifecycle::view::{ChangeView, ReleaseView};
+use pintle_lifecycle::view::ReleaseView;
+use pintle_platform::Platform;
 use serde::Serialize;
 
+use super::conditions::{Condition, conditions};
+use super::left::{self, LeftHook};
+use super::next::{self, Next};
 use super::pairs;
-use crate::cli::shape::{Change, Release};
+use crate::cli::shape::{Change, Hook, Release};
 use crate::cli::table::{indented, or_none, table};
 use crate::cli::time::age;
 use crate::error::Error;
@@ -27,18 +31,17 @@ pub(super) struct Described {
     release: Release,
     conditions: Vec<Condition>,
     components: Vec<Component>,
+    /// Workloads of hooks that are still there after their change; null where that cannot be told.
+    left_hooks: Option<Vec<LeftHook>>,
     /// The newest first.
     changes: Vec<Change>,
+    /// What helps now.
+    next: Vec<Next>,
     #[serde(skip)]
     ages: Vec<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct Condition {
-    #[serde(rename = "type")]
-    name: &'static str,
-    status: &'static str,
-    reason: String,
+    /// Why `left_hooks` are not known.
+    #[serde(skip)]
+    not_told: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -51,16 +54,23 @@ struct Component {
 }
 
 impl Described {
-    pub async fn read(journal: &dyn Journal, key: &ReleaseKey) -> Result<Self, Error> {
+    pub async fn read(journal: &dyn Journal, platform: &dyn Platform, key: &ReleaseKey) -> Result<Self, Error> {
         let view = lookup::release(journal, key).await?;
         let plan = last_plan(journal, &view).await?;
         let query = ChangeQuery { release: Some(key.clone()), open: false, limit: CHANGES };
         let changes = journal.changes(query).await?;
         let now = SystemClock::new().now();
+        let (left_hooks, not_told) = match left::left(platform, &view, &plan, now).await {
+            Ok(left) => (Some(left), None),
+            Err(why) => (None, Some(why)),
+        };
         Ok(Self {
             release: Release::of(&view, changes.first()),
             conditions: conditions(&view, &plan, changes.first()),
             components: components(&view, &plan),
+            left_hooks,
+            next: next::of_release(&view),
+            not_told,
             ages: changes.iter().map(|change| age(now.since(&change.opened))).collect(),
             changes: changes.iter().map(Change::of).collect(),
         })
@@ -81,8 +91,11 @@ impl Described {
             ("UID", release.uid.clone()),
             ("Deleted", if release.deleted { "yes" } else { "no" }.to_owned()),
         ])];
-        let rows = self.conditions.iter().map(|c| vec![c.name.to_owned(), c.status.to_owned(), c.reason.clone()]);
-        sections.push(section("Conditions", &table(&["TYPE", "STATUS", "REASON"], rows)));
+        let rows = self.conditions.iter().map(|condition| {
+            let Condition { name, status, reason, message } = condition;
+            vec![(*name).to_owned(), status.to_string(), reason.clone(), message.clone()]
+        });
+        sections.push(section("Conditions", &table(&["TYPE", "STATUS", "REASON", "MESSAGE"], rows)));
         if !self.components.is_empty() {
             let rows = self.components.iter().map(|component| {
                 let Component { name, workload, image, state } = component;
@@ -90,43 +103,45 @@ impl Described {
             });
             sections.push(section("Components", &table(&["NAME", "WORKLOAD", "IMAGE", "STATE"], rows)));
         }
-        if let Some(job) = &release.left_job {
-            sections.push(section("Left behind", &format!("the Job {} of {}", job.id, job.change)));
-        }
+        sections.extend(self.hooks());
+        sections.extend(self.left_behind());
         let rows = self.changes.iter().zip(&self.ages).map(|(change, age)| {
             vec![change.id.clone(), change.kind.clone(), change.to_version.clone(), change.state.clone(), age.clone()]
         });
         sections.push(section("Changes", &table(&["CHANGE", "KIND", "TO", "STATE", "AGE"], rows)));
+        sections.push(section("Next", &next::text(&self.next)));
         sections.join("\n")
+    }
+
+    /// The last run of each hook.
+    fn hooks(&self) -> Option<String> {
+        let all = self.release.status.lifecycle.iter().flat_map(|(phase, hooks)| {
+            hooks.iter().map(move |hook| {
+                let Hook { name, kind, state, change, .. } = hook;
+                vec![phase.to_string(), name.clone(), kind.clone(), state.to_string(), change.clone()]
+            })
+        });
+        let rows: Vec<Vec<String>> = all.collect();
+        let headings = ["PHASE", "HOOK", "KIND", "STATE", "CHANGE"];
+        (!rows.is_empty()).then(|| section("Hooks", &table(&headings, rows)))
+    }
+
+    fn left_behind(&self) -> Option<String> {
+        let mut text = String::new();
+        if let Some(job) = &self.release.left_job {
+            text += &format!("the Job {} of {}\n", job.id, job.change);
+        }
+        match (&self.left_hooks, &self.not_told) {
+            (Some(left), _) if !left.is_empty() => text += &left::text(left),
+            (None, Some(why)) => text += &format!("workloads of hooks cannot be told: {why}\n"),
+            _ => {}
+        }
+        (!text.is_empty()).then(|| section("Left behind", &text))
     }
 }
 
 fn section(heading: &str, text: &str) -> String {
     format!("{heading}:\n{}", indented(text))
-}
-
-fn conditions(view: &ReleaseView, plan: &Plan, newest: Option<&ChangeView>) -> Vec<Condition> {
-    let change = view.key.change(view.changes);
-    let applied = match &view.applied {
-        _ if view.deleted => ("False", format!("deleted by {change}")),
-        None => ("False", "nothing is applied yet".to_owned()),
-        Some(applied) if *applied == plan.render.reference => ("True", format!("version {}", applied.version)),
-        Some(applied) => {
-            ("False", format!("version {} is applied, {change} brings {}", applied.version, plan.to_version))
-        }
-    };
-    let message = newest.map(|newest| newest.message.lines().next().unwrap_or_default()).unwrap_or_default();
-    let because = if message.is_empty() { String::new() } else { format!(": {message}") };
-    let status = match view.last_state {
-        ChangeState::Succeeded => "True",
-        state if state.is_final() => "False",
-        _ => "Unknown",
-    };
-    let reason = format!("the {} {change} is {}{because}", view.last_kind, view.last_state);
-    vec![
-        Condition { name: "Applied", status: applied.0, reason: applied.1 },
-        Condition { name: "LifecycleSucceeded", status, reason },
-    ]
 }
 
 fn components(view: &ReleaseView, plan: &Plan) -> Vec<Component> {
