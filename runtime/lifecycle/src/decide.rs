@@ -88,14 +88,14 @@ pub enum SyncProgress {
     Failed(Ending),
 }
 
-/// What ought to happen now. Empty where the change waits for a person or has ended.
+/// What ought to happen now. Empty where the change waits for its turn or for a person, or has ended.
 #[must_use]
 pub fn decide(history: &History) -> Vec<Decision> {
     if history.cancel && history.finished.is_none() {
         return cancel(history);
     }
     let mut decisions = match &history.undo {
-        _ if history.finished.is_some() || history.stuck.is_some() => Vec::new(),
+        _ if history.finished.is_some() || history.stuck.is_some() || history.waiting => Vec::new(),
         Some(reason) => undo::decide(history, reason),
         None => forward(history),
     };

@@ -27,6 +27,8 @@ pub struct History {
     pub stopped: BTreeMap<String, Stopped>,
     /// The newest Job that an action started and that still exists.
     pub left_job: Option<LeftJob>,
+    /// Whether its turn has not come yet: its plan is what it would have done when it came.
+    pub waiting: bool,
     pub cancel: bool,
     /// Why the change is taken back, once it is.
     pub undo: Option<String>,
@@ -114,7 +116,7 @@ impl History {
     /// Where the record is not the first of a change.
     pub fn open(record: &Record) -> Result<Self, BrokenHistory> {
         match &record.event {
-            Event::ChangeOpened { plan, by } if record.seq == 0 => Ok(Self {
+            Event::ChangeOpened { plan, by } | Event::ChangeQueued { plan, by, .. } if record.seq == 0 => Ok(Self {
                 key: record.change.clone(),
                 by: by.clone(),
                 opened: record.at,
@@ -123,6 +125,7 @@ impl History {
                 stopped: plan.stopped.clone(),
                 left_job: plan.left_job.clone(),
                 plan: Arc::clone(plan),
+                waiting: matches!(record.event, Event::ChangeQueued { .. }),
                 cancel: false,
                 undo: None,
                 skipped: BTreeSet::new(),
@@ -170,7 +173,14 @@ impl History {
 
     fn take(&mut self, record: &Record) -> Result<(), String> {
         match &record.event {
-            Event::ChangeOpened { .. } => return Err("the change is open already".into()),
+            Event::ChangeOpened { plan, .. } if self.waiting => {
+                self.waiting = false;
+                self.applied = plan.former.as_ref().map(|render| render.reference.clone());
+                self.stopped.clone_from(&plan.stopped);
+                self.left_job.clone_from(&plan.left_job);
+                self.plan = Arc::clone(plan);
+            }
+            Event::ChangeOpened { .. } | Event::ChangeQueued { .. } => return Err("the change is open already".into()),
             Event::StepStarted { step, attempt, parent, kind, title, .. } => {
                 let started = self.start(step, *kind, parent.as_ref(), title);
                 if started.attempts.len() + 1 != *attempt as usize {
@@ -400,6 +410,7 @@ impl History {
         match (&self.finished, &self.stuck) {
             (Some(finished), _) => finished.state,
             (None, Some(_)) => ChangeState::Stuck,
+            (None, None) if self.waiting => ChangeState::Waiting,
             (None, None) => ChangeState::Running,
         }
     }
