@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::document::driver::ComponentSpec;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::document::lifecycle::{HookSpec, check_hooks};
@@ -78,7 +79,7 @@ pub struct Folders {
 }
 
 /// A module that was looked at and admitted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Module {
     /// sha256, 64 hex digits.
     pub digest: String,
