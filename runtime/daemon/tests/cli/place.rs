@@ -64,7 +64,7 @@ impl Place {
             copy(&shop.join(part), &place.path().join("shop").join(part));
         }
         place.edit("shop/manifests/server.yml", PORT, &port.to_string());
-        for folder in ["broken", "plain"] {
+        for folder in ["broken", "hooks", "plain"] {
             copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli").join(folder), &place.path().join(folder));
         }
         copy(&shop.join("actions.wasm"), &place.path().join("broken/modules/actions.wasm"));
