@@ -76,6 +76,7 @@ impl Running {
         let Some((hook, step)) = of else { return self.unknown() };
         let deleted = match &hook.work {
             HookWork::Objects { objects, .. } => {
+                let objects = &self.labelled(hook, objects);
                 self.patiently(|| self.platform.delete_objects(&self.key, self.target(), objects)).await
             }
             HookWork::Workload { .. } | HookWork::Action { .. } => match self.created(&step) {
@@ -191,7 +192,23 @@ impl Running {
         Ok(())
     }
 
+    /// The objects of a hook with the labels that they are known by.
+    fn labelled(&self, hook: &Hook, objects: &[Json]) -> Vec<Json> {
+        let change = self.log.look(|history| history.key.to_string());
+        let labels = Labels { release_uid: &self.target().uid, phase: hook.phase, hook: &hook.name, change: &change };
+        let labelled = objects.iter().map(|object| {
+            let mut manifest = object.value();
+            let text = |pointer: &str| manifest.pointer(pointer).and_then(|value| value.as_str()).map(str::to_owned);
+            let name = text("/metadata/name").unwrap_or_default();
+            let namespace = text("/metadata/namespace").unwrap_or_else(|| self.target().namespace.clone());
+            labels.set(&mut manifest, &name, &namespace);
+            Json::from(manifest)
+        });
+        labelled.collect()
+    }
+
     async fn objects(&self, hook: &Hook, objects: &[Json]) -> Result<Ending, Stop> {
+        let objects = &self.labelled(hook, objects);
         if hook.delete_before_creation {
             let key = format!("{}/clear", self.key);
             self.patiently(|| self.platform.delete_objects(&key, self.target(), objects)).await?;

@@ -30,8 +30,8 @@ pub enum Undoing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DerivedCall {
     pub call: Call,
-    /// Replicas that the effect left, by component: where there are others, somebody changed them since.
-    pub left: BTreeMap<String, u32>,
+    /// Replicas that the effect left, by component, and that it found: where there are others, somebody changed them since.
+    pub left: BTreeMap<String, (u32, u32)>,
 }
 
 /// A step to undo, and how; or why only a person can tell.
@@ -164,10 +164,13 @@ fn derive(made: &CallHistory) -> Result<DerivedCall, String> {
     let components = || found.keys().cloned().collect();
     match &made.call {
         Call::Stop { .. } => {
-            let left = found.keys().map(|name| (name.clone(), 0)).collect();
+            let left = found.iter().map(|(name, found)| (name.clone(), (0, *found))).collect();
             Ok(DerivedCall { call: Call::Start { components: components() }, left })
         }
-        Call::Start { .. } => Ok(DerivedCall { call: Call::Stop { components: components() }, left: found.clone() }),
+        Call::Start { .. } => {
+            let left = found.iter().map(|(name, started)| (name.clone(), (*started, 0))).collect();
+            Ok(DerivedCall { call: Call::Stop { components: components() }, left })
+        }
         Call::SetVersion { .. } | Call::Sync | Call::Restore => Ok(restore()),
         call => {
             let what = call.title().unwrap_or_else(|| call.name().to_owned());

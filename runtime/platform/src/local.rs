@@ -276,6 +276,18 @@ impl Platform for Local {
         self.all_ready(&dir, target, workload, (&spec, desired)).await
     }
 
+    async fn observe(&self, target: &Target, workload: &Workload) -> Result<serde_json::Value, PlatformError> {
+        let dir = self.release(target)?;
+        let applied = applied(&dir, workload)?;
+        let not_applied = || PlatformError::NotFound(format!("{workload} is not applied"));
+        let mut object = applied.render.object(workload).ok_or_else(not_applied)?;
+        if workload.kind == release_dir::PROCESS {
+            let status = self.status(target, workload).await?;
+            object["status"] = serde_json::json!({"replicas": status.running, "readyReplicas": status.ready});
+        }
+        Ok(object)
+    }
+
     async fn images(&self, target: &Target, workload: &Workload) -> Result<Vec<String>, PlatformError> {
         let dir = self.release(target)?;
         Ok(vec![applied(&dir, workload)?.process(workload)?.image])

@@ -56,62 +56,35 @@ pub trait Platform: Send + Sync + 'static {
     async fn delete_job(&self, key: &str, target: &Target, id: &str) -> Result<(), PlatformError>;
 
     /// The object of a workload as it is, with its `status`: `replicas` that exist and `readyReplicas` at least.
-    async fn observe(&self, target: &Target, workload: &Workload) -> Result<serde_json::Value, PlatformError> {
-        let _not_yet = (target, workload);
-        Err(PlatformError::Invalid("objects are not observed here yet".into()))
-    }
+    async fn observe(&self, target: &Target, workload: &Workload) -> Result<serde_json::Value, PlatformError>;
 
     /// Creates the workload of a hook, fenced where `hook` says so: it is there and does not run. One of this key is adopted,
     /// whatever became of it; another one of that name is `Conflict`.
-    async fn create_hook(&self, key: &str, target: &Target, hook: &HookWorkload) -> Result<HookRef, PlatformError> {
-        let _not_yet = (key, target, hook);
-        Err(PlatformError::Invalid("hooks are not yet supported here".into()))
-    }
+    async fn create_hook(&self, key: &str, target: &Target, hook: &HookWorkload) -> Result<HookRef, PlatformError>;
 
     /// Lets a workload run that was created fenced; one that its author suspended stays so. Without effect on one that runs or has
     /// ended; `NotFound` where it is gone.
-    async fn lift_hook(&self, key: &str, target: &Target, hook: &HookRef) -> Result<(), PlatformError> {
-        let _not_yet = (key, target, hook);
-        Err(PlatformError::Invalid("hooks are not yet supported here".into()))
-    }
+    async fn lift_hook(&self, key: &str, target: &Target, hook: &HookRef) -> Result<(), PlatformError>;
 
     /// Waits for the end of a hook's workload and tells how it ended. One that is gone before it was seen to end has failed for the
     /// reason `DeletedBeforeResult`. Output of init containers counts, the failing container first.
-    async fn wait_hook(&self, target: &Target, hook: &HookRef) -> Result<JobResult, PlatformError> {
-        let _not_yet = (target, hook);
-        Err(PlatformError::Invalid("hooks are not yet supported here".into()))
-    }
+    async fn wait_hook(&self, target: &Target, hook: &HookRef) -> Result<JobResult, PlatformError>;
 
     /// What a hook's workload is at, and its output so far, for whoever waited too long: `container migrate still runs`.
-    async fn look_at_hook(&self, target: &Target, hook: &HookRef) -> Result<HookLook, PlatformError> {
-        let _not_yet = (target, hook);
-        Err(PlatformError::Invalid("hooks are not yet supported here".into()))
-    }
+    async fn look_at_hook(&self, target: &Target, hook: &HookRef) -> Result<HookLook, PlatformError>;
 
     /// Ends what runs of a hook's workload and deletes it; where `wait`, returns when it is really gone, else when the deletion is
     /// accepted. Without effect where it is gone.
-    async fn delete_hook(&self, key: &str, target: &Target, hook: &HookRef, wait: bool) -> Result<(), PlatformError> {
-        let _not_yet = (key, target, hook, wait);
-        Err(PlatformError::Invalid("hooks are not yet supported here".into()))
-    }
+    async fn delete_hook(&self, key: &str, target: &Target, hook: &HookRef, wait: bool) -> Result<(), PlatformError>;
 
     /// The workloads of hooks of the release that are there, by their labels, oldest first.
-    async fn hooks(&self, target: &Target) -> Result<Vec<FoundHook>, PlatformError> {
-        let _not_yet = (target,);
-        Err(PlatformError::Invalid("hooks are not yet supported here".into()))
-    }
+    async fn hooks(&self, target: &Target) -> Result<Vec<FoundHook>, PlatformError>;
 
     /// Creates or changes the objects of a hook; those that are there and were not made by it are `Conflict`.
-    async fn put_objects(&self, key: &str, target: &Target, objects: &[Json]) -> Result<(), PlatformError> {
-        let _not_yet = (key, target, objects);
-        Err(PlatformError::Invalid("hooks are not yet supported here".into()))
-    }
+    async fn put_objects(&self, key: &str, target: &Target, objects: &[Json]) -> Result<(), PlatformError>;
 
     /// Deletes objects of a hook. Without effect on those that are gone.
-    async fn delete_objects(&self, key: &str, target: &Target, objects: &[Json]) -> Result<(), PlatformError> {
-        let _not_yet = (key, target, objects);
-        Err(PlatformError::Invalid("hooks are not yet supported here".into()))
-    }
+    async fn delete_objects(&self, key: &str, target: &Target, objects: &[Json]) -> Result<(), PlatformError>;
 }
 
 /// The workload of a hook, to be created.

@@ -85,6 +85,17 @@ impl World {
         self.tell();
     }
 
+    /// Brings a workload to so many replicas, as somebody would who knows nothing of Pintle.
+    pub fn scale_as_somebody(&self, uid: &str, workload: &Workload, replicas: u32) {
+        let mut state = self.state();
+        let release = state.releases.get_mut(uid);
+        if let Some(running) = release.and_then(|release| release.workloads.get_mut(workload)) {
+            running.desired = replicas;
+        }
+        drop(state);
+        self.tell();
+    }
+
     /// The release with that uid, as it is now.
     #[must_use]
     pub fn release(&self, uid: &str) -> Option<Release> {

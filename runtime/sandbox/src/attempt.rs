@@ -14,6 +14,7 @@ use pintle_lifecycle::json::Json;
 use pintle_lifecycle::plan::{ActionPlan, Plan, Target};
 use pintle_lifecycle::record::{Event, Level};
 use pintle_lifecycle::stamp::Stamp;
+use pintle_lifecycle::undo::is_of_undo;
 use pintle_platform::{Platform, PlatformError};
 use tokio::sync::watch;
 
@@ -86,9 +87,10 @@ impl Attempt {
         self.plan.action(&self.step)
     }
 
-    /// The bound of its wall time, in ms.
+    /// The bound of its wall time, in ms. What an action sets for itself is for the way forward: a way back may wait for a person.
     pub(crate) fn limit_ms(&self) -> u64 {
-        self.action().and_then(|action| action.timeout_ms).unwrap_or(self.plan.limits.wall_ms)
+        let action = self.action().filter(|_| !is_of_undo(&self.step));
+        action.and_then(|action| action.timeout_ms).unwrap_or(self.plan.limits.wall_ms)
     }
 
     pub(crate) fn target(&self) -> &Target {

@@ -1,7 +1,6 @@
 //! Calls that the host derives to take an action back: they go through the same gate as those of a guest, so that a crash amid them
 //! changes nothing, but need no grant: they take back what was granted.
 
-use pintle_lifecycle::call::Call;
 use pintle_lifecycle::ending::Ending;
 use pintle_lifecycle::record::Event;
 use pintle_lifecycle::undo::DerivedCall;
@@ -25,13 +24,12 @@ pub(crate) async fn run(gate: &Gate, attempt: &Attempt, calls: &[DerivedCall]) -
 
 /// Whether what the effect left is still so. Where somebody changed it since, a person decides.
 async fn unchanged(attempt: &Attempt, derived: &DerivedCall) -> Result<(), Stop> {
-    let wanted = |left: u32| if matches!(derived.call, Call::Start { .. }) { left > 0 } else { left == 0 };
-    for (name, left) in &derived.left {
+    for (name, (left, found)) in &derived.left {
         let Some(component) = attempt.component(name) else { continue };
         let status = attempt.patiently(|| attempt.platform().status(attempt.target(), &component.workload)).await?;
         let Ok(status) = status else { continue };
-        // It may be as it shall be already.
-        if status.desired == *left || wanted(status.desired) {
+        // It may be as it was already.
+        if [*left, *found].contains(&status.desired) {
             continue;
         }
         let question = format!(

@@ -86,9 +86,9 @@ fn the_host_derives_the_calls_that_take_an_action_back_newest_first() {
     let step = pintle_lifecycle::ids::StepId::root(UPGRADE);
     let call = |call, left| DerivedCall { call, left };
     let derived = vec![
-        call(Call::Stop { components: names("task-worker") }, replicas("task-worker", 3)),
+        call(Call::Stop { components: names("task-worker") }, BTreeMap::from([("task-worker".to_owned(), (3, 0))])),
         call(Call::Restore, BTreeMap::new()),
-        call(Call::Start { components: names("task-worker") }, replicas("task-worker", 0)),
+        call(Call::Start { components: names("task-worker") }, BTreeMap::from([("task-worker".to_owned(), (0, 3))])),
     ];
     assert_eq!(of(&story.history, &step), Some(Ok(Undoing::Derived(derived))));
     // The way back applies what was there, without hooks, under its own call.

@@ -14,6 +14,7 @@ pub enum Method {
     Status,
     WaitReady,
     Images,
+    Observe,
     StartJob,
     WaitJob,
     JobEnded,
@@ -49,13 +50,14 @@ pub enum Fault {
 }
 
 impl Method {
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Apply,
         Self::Remove,
         Self::Scale,
         Self::Status,
         Self::WaitReady,
         Self::Images,
+        Self::Observe,
         Self::StartJob,
         Self::WaitJob,
         Self::JobEnded,
@@ -81,6 +83,7 @@ impl Method {
             Self::Status => "status",
             Self::WaitReady => "wait_ready",
             Self::Images => "images",
+            Self::Observe => "observe",
             Self::StartJob => "start_job",
             Self::WaitJob => "wait_job",
             Self::JobEnded => "job_ended",
@@ -105,6 +108,7 @@ impl Method {
             Self::Status
                 | Self::WaitReady
                 | Self::Images
+                | Self::Observe
                 | Self::WaitJob
                 | Self::JobEnded
                 | Self::WaitHook

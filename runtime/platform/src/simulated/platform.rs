@@ -217,6 +217,29 @@ impl Platform for Simulated {
         self.end(late, result).await
     }
 
+    async fn observe(&self, target: &Target, workload: &Workload) -> Result<serde_json::Value, PlatformError> {
+        let late = self.begin(Method::Observe).await?;
+        let result = {
+            let state = self.world.state();
+            let readiness = state.readiness(workload);
+            let is_it = |object: &&serde_json::Value| {
+                object["kind"] == workload.kind.as_str() && object["metadata"]["name"] == workload.name.as_str()
+            };
+            let object = state.find(target).and_then(|release| {
+                let found = release.objects.iter().find(is_it).cloned();
+                found.ok_or_else(|| PlatformError::NotFound(format!("{workload} is not applied of {}", target.release)))
+            });
+            object.map(|mut object| {
+                if let Ok(running) = state.workload(target, workload) {
+                    let ready = running.ready(&readiness);
+                    object["status"] = serde_json::json!({"replicas": running.desired, "readyReplicas": ready});
+                }
+                object
+            })
+        };
+        self.end(late, result).await
+    }
+
     async fn images(&self, target: &Target, workload: &Workload) -> Result<Vec<String>, PlatformError> {
         let late = self.begin(Method::Images).await?;
         let result = self.world.state().workload(target, workload).map(super::Running::images);

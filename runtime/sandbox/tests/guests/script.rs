@@ -129,7 +129,7 @@ pub fn answer(call: &Call) -> Answer {
         Call::Start { .. } => Answer::Started { replicas: [("server".to_owned(), 2)].into() },
         Call::Images { .. } => Answer::Images { images: vec!["shop:1".to_owned(), "proxy:2".to_owned()] },
         Call::Status { .. } => Answer::Status { desired: 3, running: 2, ready: 1 },
-        Call::SetVersion { .. } => Answer::Synced { changed: true },
+        Call::SetVersion { .. } | Call::Restore => Answer::Synced { changed: true },
         Call::Sync => Answer::Synced { changed: false },
         Call::JobRun { .. } => Answer::Job { result: job("job-run") },
         Call::JobStart { .. } => Answer::JobStarted { id: "job-start".to_owned() },

@@ -15,7 +15,7 @@ use crate::{assert_applied, assert_whole, guests, on_virtual_time, set_up, undis
 
 /// How a change waits.
 #[derive(Debug, Clone, Copy)]
-enum Waiting {
+pub enum Waiting {
     /// Its guest stays in memory.
     Inside,
     /// Its guest leaves at once and is replayed.
@@ -24,10 +24,10 @@ enum Waiting {
     AtRest,
 }
 
-const WAITING: [Waiting; 3] = [Waiting::Inside, Waiting::Outside, Waiting::AtRest];
+pub const WAITING: [Waiting; 3] = [Waiting::Inside, Waiting::Outside, Waiting::AtRest];
 
 impl Waiting {
-    fn set(self, rig: &mut Rig) {
+    pub fn set(self, rig: &mut Rig) {
         rig.residency = if matches!(self, Self::Inside) { Duration::from_hours(1) } else { Duration::ZERO };
         rig.rests = matches!(self, Self::AtRest);
     }

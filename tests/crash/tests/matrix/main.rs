@@ -4,9 +4,11 @@
 //! Whatever happens, no effect is applied twice, nothing is lost, and the change ends applied or says why not.
 
 mod faults;
+mod hooks;
 mod kills;
 mod plans;
 mod rig;
+mod undo;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;

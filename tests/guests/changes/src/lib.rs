@@ -109,4 +109,32 @@ fn chatty(_ctx: &Context) -> Result<()> {
     Ok(())
 }
 
-actions!(everything, upgrade, look, fails, fails_once, panics, denied, late, chatty);
+#[action(description = "Changes what can be derived back, and fails")]
+fn moves(ctx: &Context) -> Result<()> {
+    components::stop(["task-worker"])?;
+    releases::set_version(ctx.target_version())?;
+    components::start(["task-worker"])?;
+    durable::sleep(Duration::from_secs(5))?;
+    Err(Error::failed("no luck"))
+}
+
+#[action(description = "Runs a Job and fails", undo = take_back)]
+fn breaks(ctx: &Context) -> Result<()> {
+    components::stop(["task-worker"])?;
+    let image = components::images("server")?[0].with_tag(ctx.target_version());
+    Job::new(image).command(["migrate"]).env_from("server").run()?;
+    releases::set_version(ctx.target_version())?;
+    Err(Error::failed("no luck"))
+}
+
+/// Takes back what `breaks` did, with a Job of its own.
+fn take_back(ctx: &Context, effects_json: &str) -> Result<()> {
+    releases::set_version(ctx.from_version().unwrap_or_default())?;
+    if effects_json.contains("\"jobs.run\"") {
+        let image = components::images("server")?[0].clone();
+        Job::new(image).command(["restore"]).env_from("server").run()?;
+    }
+    components::start(["task-worker"])
+}
+
+actions!(everything, upgrade, look, fails, fails_once, panics, denied, late, chatty, moves, breaks);
