@@ -79,6 +79,12 @@ impl Place {
         self.path().join("state")
     }
 
+    /// Copies an example that needs nothing built to where it is in the repository.
+    pub fn add_example(&self, name: &str) {
+        let folder = Path::new("examples-actions").join(name);
+        copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(&folder), &self.path().join(&folder));
+    }
+
     fn edit(&self, file: &str, from: &str, to: &str) {
         let path = self.path().join(file);
         let text = fs::read_to_string(&path).unwrap();
