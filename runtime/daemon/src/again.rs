@@ -21,7 +21,7 @@ pub enum What {
     BackTo(Option<u64>),
 }
 
-/// Plans it from what the journal knows of the release. One that comes later is planned as if no change were open.
+/// Plans it from what the journal knows of the release. One that comes later is planned as if the open change had succeeded.
 ///
 /// # Errors
 /// Where it is refused, or the journal cannot be read.
@@ -34,10 +34,10 @@ pub async fn plan_what(
     turn: Turn,
 ) -> Result<Planned, Error> {
     let mut view = lookup::release(journal, release).await?;
-    if turn == Turn::Later {
-        view.open = None;
-    }
     let last = last_plan(journal, &view).await?;
+    if turn == Turn::Later {
+        view.assume_success(&last);
+    }
     let to = match what {
         What::BackTo(revision) => Some(lookup::revision(journal, &view, revision).await?),
         What::Gone | What::Tested => None,

@@ -12,10 +12,11 @@ use std::time::Duration;
 use pintle_journal::change_log::ChangeLog;
 use pintle_journal::journal::JournalError;
 use pintle_lifecycle::call::{JobResult, Output};
+use pintle_lifecycle::condition::Condition;
 use pintle_lifecycle::decide::resource;
 use pintle_lifecycle::document::duration;
 use pintle_lifecycle::ending::Ending;
-use pintle_lifecycle::hook::{Hook, HookKind, HookRef, HookWork, Labels, OnTimeout};
+use pintle_lifecycle::hook::{Hook, HookKind, HookPhase, HookRef, HookWork, Labels, OnTimeout};
 use pintle_lifecycle::ids::StepId;
 use pintle_lifecycle::json::Json;
 use pintle_lifecycle::plan::{Plan, Target};
@@ -23,6 +24,7 @@ use pintle_lifecycle::record::Event;
 use pintle_lifecycle::stamp::Stamp;
 use pintle_platform::{HookWorkload, Platform, PlatformError};
 use pintle_sandbox::{Impatience, patiently};
+use serde_json::{Value, json};
 
 use crate::drive::WorkEnd;
 
@@ -60,7 +62,7 @@ impl Running {
         let Some(hook) = self.plan.hook(&self.step) else { return self.unknown() };
         let ended = match &hook.work {
             HookWork::Workload { kind, namespace, object } => self.workload(hook, (*kind, namespace, object)).await,
-            HookWork::Objects { objects, .. } => self.objects(hook, objects).await,
+            HookWork::Objects { objects, ready_when } => self.objects(hook, objects, ready_when.as_deref()).await,
             HookWork::Action { .. } => return self.unknown(),
         };
         match ended {
@@ -207,13 +209,20 @@ impl Running {
         labelled.collect()
     }
 
-    async fn objects(&self, hook: &Hook, objects: &[Json]) -> Result<Ending, Stop> {
+    /// What the platform has of objects is what was put, as far as kinds go that it has: none of them gets ready later.
+    async fn objects(&self, hook: &Hook, objects: &[Json], ready_when: Option<&str>) -> Result<Ending, Stop> {
         let objects = &self.labelled(hook, objects);
         if hook.delete_before_creation {
             let key = format!("{}/clear", self.key);
             self.patiently(|| self.platform.delete_objects(&key, self.target(), objects)).await?;
         }
         self.patiently(|| self.platform.put_objects(&self.key, self.target(), objects)).await?;
+        for object in objects.iter().map(Json::value) {
+            if let Some(why) = ready_when.and_then(|expr| unready(expr, &object)) {
+                let named = format!("{} {}", text(&object["kind"]), text(&object["metadata"]["name"]));
+                return Ok(Ending::failed(format!("{named} is not ready: {why}")));
+            }
+        }
         Ok(Ending::succeeded())
     }
 
@@ -257,6 +266,13 @@ impl Running {
         self.log.look(|history| Some(history.step(step)?.last()?.workload.as_ref()?.1.clone()))
     }
 
+    /// Whether the hook is left out where the cluster cannot be reached.
+    fn is_skippable(&self) -> bool {
+        let phase = self.plan.hook(&self.step).map(|hook| hook.phase);
+        let of_delete = matches!(phase, Some(HookPhase::PreDelete | HookPhase::PostDelete));
+        of_delete && !self.plan.deletion.block_on_cluster_unreachable && self.created(&self.step).is_none()
+    }
+
     fn target(&self) -> &Target {
         &self.plan.target
     }
@@ -277,6 +293,16 @@ impl Running {
     where
         F: Future<Output = Result<T, PlatformError>>,
     {
+        let mut ask = ask;
+        if self.is_skippable() {
+            // A deletion that shall not wait for its cluster asks once.
+            return match ask().await {
+                Err(PlatformError::Unavailable(why)) => {
+                    Err(Stop::Ending(Ending::Skipped { reason: format!("the cluster is unreachable: {why}") }))
+                }
+                answer => Ok(answer),
+            };
+        }
         patiently(&self.log, &self.step, self.attempt, ask).await.map_err(|impatience| match impatience {
             Impatience::Stuck => Stop::Stuck,
             Impatience::Journal(error) => Stop::Journal(error),
@@ -302,4 +328,18 @@ fn judged(ended: Result<JobResult, PlatformError>) -> Ending {
         Ok(JobResult { exit_code, output, reason, .. }) => Ending::Failed { message: reason, output, exit_code },
         Err(error) => Ending::Failed { message: error.to_string(), output: Output::default(), exit_code: None },
     }
+}
+
+/// Why an object is not ready; none where it is.
+fn unready(expr: &str, object: &Value) -> Option<String> {
+    match Condition::compile_with(expr, &["object"]).map(|condition| condition.holds(&json!({ "object": object }))) {
+        Ok(Ok(true)) => None,
+        Ok(Ok(false)) => Some(format!("`{expr}` is false")),
+        Ok(Err(why)) => Some(format!("`{expr}`: {why}")),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }

@@ -21,6 +21,7 @@ pub mod queue;
 pub mod reading;
 pub mod request;
 pub mod restore;
+mod retention;
 pub mod state_dir;
 pub mod story;
 mod sync;

@@ -87,15 +87,7 @@ impl Request {
 
     fn of(tenant: &str, origin: Origin, problems: Problems, documents: Documents) -> Self {
         let (modules, skip_hooks) = (BTreeMap::new(), Vec::new());
-        Self {
-            tenant: tenant.to_owned(),
-            origin,
-            problems,
-            documents,
-            modules,
-            skip_hooks,
-            images: None,
-        }
+        Self { tenant: tenant.to_owned(), origin, problems, documents, modules, skip_hooks, images: None }
     }
 
     /// The release that is asked for; none where its document could not be read.
@@ -183,7 +175,10 @@ impl Request {
         let (Some(document), Some(release)) = (&documents.release, self.release()) else {
             return Err(Error::Documents(self.problems.clone()));
         };
-        let known = Known::of(journal, &release).await?;
+        let mut known = Known::of(journal, &release).await?;
+        if turn == Turn::Later {
+            known = known.after_the_open_change(journal).await?;
+        }
         let absolute = |path: &Path| {
             let current = if path.as_os_str().is_empty() { Path::new(".") } else { path };
             std::path::absolute(current).map_err(|source| Error::Unreadable { path: path.to_owned(), source })
@@ -208,7 +203,6 @@ impl Request {
             former: known.former.as_ref(),
             last_plan: known.last_plan.as_ref(),
             fresh_uid: &fresh_uid()?,
-            queued: turn == Turn::Later,
             skip_hooks: &self.skip_hooks,
         };
         plan(&input, templates).await.map_err(Error::from)

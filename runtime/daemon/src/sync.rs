@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use pintle_journal::change_log::ChangeLog;
 use pintle_lifecycle::ending::Ending;
 use pintle_lifecycle::ids::StepId;
-use pintle_lifecycle::plan::RenderRef;
+use pintle_lifecycle::plan::{ChangeKind, RenderRef};
 use pintle_platform::{Platform, PlatformError};
 use pintle_sandbox::{Impatience, patiently};
 
@@ -36,7 +36,19 @@ pub(crate) async fn apply(
 
 /// Removes everything of the release.
 pub(crate) async fn remove(log: &ChangeLog, platform: &dyn Platform, step: &StepId, attempt: u32) -> WorkEnd {
-    let (key, target) = log.look(|history| (key(&history.key.stored(), step, attempt), history.plan.target.clone()));
+    let (key, target, waits) = log.look(|history| {
+        // Only a deletion may leave a cluster alone that cannot be reached; what is taken back waits for it.
+        let waits = history.plan.kind != ChangeKind::Delete || history.plan.deletion.block_on_cluster_unreachable;
+        (key(&history.key.stored(), step, attempt), history.plan.target.clone(), waits)
+    });
+    if !waits {
+        return match platform.remove(&key, &target).await {
+            Err(PlatformError::Unavailable(why)) => {
+                WorkEnd::Ended(Ending::Skipped { reason: format!("the cluster is unreachable: {why}") })
+            }
+            done => end(Ok(done), None),
+        };
+    }
     let done = patiently(log, step, attempt, || platform.remove(&key, &target)).await;
     end(done, None)
 }

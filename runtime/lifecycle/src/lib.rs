@@ -22,6 +22,7 @@ pub mod plan;
 pub mod plan_view;
 pub mod planning;
 pub mod record;
+pub mod retention;
 pub mod stamp;
 pub mod status;
 pub mod template;

@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::release::HookSkip;
+use crate::document::release::{HookSkip, Retention};
 use crate::grant::Permissions;
 use crate::hook::{DeclaredHook, Hook, HookPhase, HookWork};
 use crate::ids::{ReleaseKey, StepId};
@@ -70,6 +70,9 @@ pub struct Plan {
     /// Hooks that the release leaves out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skips: Vec<HookSkip>,
+    /// Which workloads of hooks are kept; all of them without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retention: Option<Retention>,
     #[serde(default, skip_serializing_if = "Deletion::is_default")]
     pub deletion: Deletion,
     /// When what was applied counts as healthy; none where that is once it is applied.

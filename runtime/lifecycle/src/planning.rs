@@ -61,8 +61,6 @@ pub struct PlanInput<'a> {
     pub last_plan: Option<&'a Plan>,
     /// 16 hex digits, for a release that is new.
     pub fresh_uid: &'a str,
-    /// Whether an open change of the release is no reason against this one: it waits for its turn.
-    pub queued: bool,
     /// Hooks that are left out of this change.
     pub skip_hooks: &'a [HookSkip],
 }
@@ -130,7 +128,7 @@ pub async fn plan(input: &PlanInput<'_>, templates: &dyn Render) -> Result<Plann
     all.extend(problems);
     all.check()?;
     let live = input.view.filter(|view| !view.deleted);
-    if let Some(open) = live.and_then(|view| view.open.clone()).filter(|_| !input.queued) {
+    if let Some(open) = live.and_then(|view| view.open.clone()) {
         return Ok(Planned::Nothing { reason: format!("the change {open} is open"), change: Some(open) });
     }
     let target = target(input, live);
@@ -189,7 +187,7 @@ fn kind(
     declared: &[DeclaredHook],
 ) -> Option<(ChangeKind, String)> {
     let Some(view) = live else { return Some((ChangeKind::Setup, "the release is new".into())) };
-    let last = view.newest();
+    let last = view.last();
     let unfinished = unfinished(view);
     if view.revision == 0 {
         return Some((ChangeKind::Setup, "the release was never set up to the end".into()));
@@ -222,7 +220,7 @@ fn kind(
 
 /// Whether the release's newest change left it somewhere on the way.
 fn unfinished(view: &ReleaseView) -> bool {
-    view.last_state != ChangeState::Succeeded && view.last_kind != ChangeKind::Test
+    view.last_state != ChangeState::Succeeded
 }
 
 /// The newest change, where it did not succeed and `plan` would only do the same again: that is what `retry` is for.
@@ -240,7 +238,7 @@ fn tried(input: &PlanInput<'_>, live: Option<&ReleaseView>, plan: &Plan) -> Opti
         && last.permissions == plan.permissions
         && last.limits == plan.limits
         && last.values == plan.values;
-    same.then(|| view.newest())
+    same.then(|| view.last())
 }
 
 fn shown(driver: Option<&DriverRef>) -> String {
@@ -301,6 +299,7 @@ fn assemble(
         on_rollback: phases(ChangeKind::Rollback),
         declared: Vec::new(),
         skips: spec.hooks.skip.iter().map(|skip| skip.value.clone()).collect(),
+        retention: spec.hooks.retention,
         deletion: Deletion {
             keep_workloads: spec.deletion_policy.keep_workloads,
             block_on_cluster_unreachable: spec.deletion_policy.block_on_cluster_unreachable,

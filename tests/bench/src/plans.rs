@@ -65,6 +65,7 @@ pub fn action(release: &ReleaseKey, module: &str, action: &str) -> Plan {
         hooks: Vec::new(),
         declared: Vec::new(),
         skips: Vec::new(),
+        retention: None,
         on_test: Vec::new(),
         on_rollback: Vec::new(),
         deletion: pintle_lifecycle::plan::Deletion::default(),

@@ -150,6 +150,13 @@ impl Session {
             }
         }
         self.follower.end();
+        for log in &logs {
+            let release = log.look(|history| history.key.release.clone());
+            let deleted = self.pintle.clear_hooks(&release).await?;
+            if !deleted.is_empty() {
+                tracing::info!(release = release.name, deleted = deleted.join(", "), "hooks are kept no longer");
+            }
+        }
         match failed {
             Some(error) => Err(error),
             None => Ok(Followed::Ended(ended)),

@@ -81,6 +81,7 @@ async fn go_on(session: &mut Session) -> Result<Exit, Error> {
         if all == Exit::Detached {
             break;
         }
+        session.pintle.clear_hooks(&view.key).await?;
         all = all.and(session.restore(&view).await?);
     }
     Ok(all)

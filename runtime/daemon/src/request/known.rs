@@ -21,6 +21,18 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// What it will be once the open change has succeeded.
+    pub async fn after_the_open_change(mut self, journal: &dyn Journal) -> Result<Self, Error> {
+        let Some(open) = self.view.as_ref().and_then(|view| view.open.clone()) else { return Ok(self) };
+        let plan = plan_of(journal, &open).await?;
+        if let Some(view) = &mut self.view {
+            view.assume_success(&plan);
+        }
+        self.former = Some(plan.render.clone());
+        self.last_plan = Some(plan);
+        Ok(self)
+    }
+
     pub async fn of(journal: &dyn Journal, release: &ReleaseKey) -> Result<Self, Error> {
         let Some(view) = journal.release(release).await? else { return Ok(Self::default()) };
         let last_plan = last_plan(journal, &view).await?;
@@ -54,9 +66,13 @@ pub(crate) async fn last_plan(journal: &dyn Journal, view: &ReleaseView) -> Resu
 /// # Errors
 /// Where the journal cannot be read, or has no such change.
 pub(crate) async fn plan_of(journal: &dyn Journal, change: &ChangeKey) -> Result<Plan, Error> {
-    let first = journal.records(change).await?.into_iter().next();
-    match first.map(|record| record.event) {
-        Some(Event::ChangeOpened { plan, .. }) => Ok(Arc::unwrap_or_clone(plan)),
-        _ => Err(Error::Change { change: change.clone(), source: Box::new(OpenError::Unknown(change.clone())) }),
+    // One that waited for its turn was queued before it was opened.
+    let plans = journal.records(change).await?.into_iter().filter_map(|record| match record.event {
+        Event::ChangeOpened { plan, .. } => Some(plan),
+        _ => None,
+    });
+    match plans.last() {
+        Some(plan) => Ok(Arc::unwrap_or_clone(plan)),
+        None => Err(Error::Change { change: change.clone(), source: Box::new(OpenError::Unknown(change.clone())) }),
     }
 }

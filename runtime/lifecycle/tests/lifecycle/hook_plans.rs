@@ -83,7 +83,6 @@ impl Web {
                 former: self.last.as_ref().map(|last| &last.render),
                 last_plan: self.last.as_ref(),
                 fresh_uid: "00112233445566ff",
-                queued: false,
                 skip_hooks: &self.skip,
             },
             templates,
@@ -295,6 +294,9 @@ fn a_delete_and_a_test_open_their_hooks_from_the_plan_alone() {
     // A test changes nothing of what the next change finds.
     let tested = web.after(&test);
     assert_eq!(tested.nothing(), "version, driver, content and hooks are as they were applied");
+    let view = tested.view.as_ref().unwrap();
+    assert_eq!((view.last_kind, view.last_state), (ChangeKind::Setup, ChangeState::Succeeded));
+    assert_eq!((view.newest().number, view.last().number, view.revision), (2, 1, 1));
     let without = Web::with(&[("preSync", &[job("a", "")])]);
     assert_eq!(without.after(&without.plan()).again(Again::Test), Err(Refused::NoTests));
 }

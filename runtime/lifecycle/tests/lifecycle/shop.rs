@@ -124,7 +124,6 @@ impl Shop {
             former: former.filter(|_| applied.is_some()),
             last_plan: self.last.as_ref(),
             fresh_uid: "00112233445566ff",
-            queued: false,
             lifecycle: &[],
             skip_hooks: &[],
         });
@@ -170,6 +169,7 @@ impl Shop {
             begun: 0,
             waiting: None,
             open: None,
+            last: 0,
             last_kind: plan.kind,
             last_state: state,
             generation: plan.generation,

@@ -8,7 +8,7 @@ use pintle_lifecycle::hook::{
     Cleanup, CleanupPolicy, Hook, HookKind, HookPhase, HookSource, HookWork, OnTimeout, RunAfter, in_order,
 };
 use pintle_lifecycle::json::Json;
-use pintle_lifecycle::plan::{Health, OnFailure, Plan, ReadyWhen};
+use pintle_lifecycle::plan::{Health, Node, OnFailure, Phase, Plan, ReadyWhen};
 use pintle_platform::simulated::{Fault, HookScript, Method};
 use serde_json::json;
 
@@ -317,5 +317,70 @@ fn a_hook_that_is_stopped_at_its_timeout_keeps_its_output() {
             deaths += rig.deaths;
         }
         assert!(deaths > 8, "{deaths}");
+    });
+}
+
+/// The delete of the release with hooks around it.
+fn delete_with_hooks(block: bool) -> Plan {
+    let hooks = vec![hook(HookPhase::PreDelete, "bye", 0), hook(HookPhase::PostDelete, "gone", 0)];
+    let around = |phase| Phase { name: phase_name(phase), nodes: vec![Node::Hooks { phase }] };
+    let mut plan = crate::plans::delete();
+    plan.phases.insert(0, around(HookPhase::PreDelete));
+    plan.phases.push(around(HookPhase::PostDelete));
+    plan.deletion.block_on_cluster_unreachable = block;
+    Plan { hooks: in_order(hooks), ..plan }
+}
+
+fn phase_name(phase: HookPhase) -> String {
+    phase.as_str().to_owned()
+}
+
+#[test]
+fn a_delete_waits_for_a_cluster_that_cannot_be_reached_or_leaves_it_alone() {
+    on_virtual_time(async {
+        for block in [true, false] {
+            let mut rig = world().await;
+            let unreachable = || Fault::Error(pintle_platform::PlatformError::Unavailable("no route".to_owned()));
+            for method in [Method::CreateHook, Method::Remove] {
+                rig.world.script_fault(method, rig.world.calls(method) + 1, unreachable());
+            }
+            rig.world.script_fault(Method::CreateHook, rig.world.calls(Method::CreateHook) + 2, unreachable());
+            let state = rig.change(&change(2), &delete_with_hooks(block)).await;
+            let history = rig.history(&change(2)).await;
+            assert_eq!(state, ChangeState::Succeeded, "block {block}: {:?}", history.finished);
+            let endings: Vec<String> = ["pre-delete/bye", "remove", "post-delete/gone"]
+                .map(|step| {
+                    history.step(&pintle_lifecycle::ids::StepId::root(step)).and_then(|step| step.ending()).cloned()
+                })
+                .iter()
+                .map(|ending| ending.as_ref().map(ToString::to_string).unwrap_or_default())
+                .collect();
+            let began = rig.world.hook_order().iter().filter(|event| event.to_string().starts_with("began")).count();
+            if block {
+                assert_eq!((endings, began), (vec!["Succeeded".to_owned(); 3], 2));
+            } else {
+                let skipped = "Skipped: the cluster is unreachable: no route".to_owned();
+                assert_eq!((endings, began), (vec![skipped; 3], 0));
+            }
+        }
+    });
+}
+
+#[test]
+fn a_delete_with_hooks_goes_on_after_any_record() {
+    on_virtual_time(async {
+        let mut rig = world().await;
+        let before = rig.journal.len();
+        assert_eq!(rig.change(&change(2), &delete_with_hooks(true)).await, ChangeState::Succeeded);
+        for stored in 0..rig.journal.len() - before {
+            let mut rig = world().await;
+            rig.journal.stop_after(rig.journal.len() + stored);
+            assert_eq!(rig.change(&change(2), &delete_with_hooks(true)).await, ChangeState::Succeeded);
+            assert_whole(&rig.world, &rig.history(&change(2)).await, &format!("record {stored}"));
+            let order: Vec<String> = rig.world.hook_order().iter().map(ToString::to_string).collect();
+            let expected =
+                ["began preDelete/bye", "ended preDelete/bye", "began postDelete/gone", "ended postDelete/gone"];
+            assert_eq!(order, expected, "record {stored}");
+        }
     });
 }

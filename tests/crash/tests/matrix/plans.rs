@@ -127,6 +127,7 @@ fn plan(kind: ChangeKind, former: Option<Render>, phases: Vec<Phase>) -> Plan {
         hooks: Vec::new(),
         declared: Vec::new(),
         skips: Vec::new(),
+        retention: None,
         on_test: Vec::new(),
         on_rollback: Vec::new(),
         deletion: pintle_lifecycle::plan::Deletion::default(),

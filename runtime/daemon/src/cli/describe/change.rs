@@ -30,7 +30,7 @@ pub(super) struct Described {
 impl Described {
     pub async fn read(journal: &dyn Journal, key: &ChangeKey) -> Result<Self, Error> {
         let view = lookup::change(journal, key).await?;
-        let newest = lookup::release(journal, &key.release).await?.changes;
+        let newest = lookup::release(journal, &key.release).await?.newest().number;
         let plan = Story::read(journal, key).await?.history.plan;
         Ok(Self {
             change: Change::of(&view),

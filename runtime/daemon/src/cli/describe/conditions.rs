@@ -17,13 +17,13 @@ pub(super) struct Condition {
     pub message: String,
 }
 
-/// The conditions of a release; `plan` and `newest` are of its newest change.
-pub(super) fn conditions(view: &ReleaseView, plan: &Plan, newest: Option<&ChangeView>) -> Vec<Condition> {
-    vec![applied(view, plan), change_succeeded(view, newest), lifecycle_succeeded(view)]
+/// The conditions of a release; `plan` and `last` are of its newest change that is no test.
+pub(super) fn conditions(view: &ReleaseView, plan: &Plan, last: Option<&ChangeView>) -> Vec<Condition> {
+    vec![applied(view, plan), change_succeeded(view, last), lifecycle_succeeded(view)]
 }
 
 fn applied(view: &ReleaseView, plan: &Plan) -> Condition {
-    let change = view.newest();
+    let change = view.last();
     let condition =
         |status, reason: &str, message| Condition { name: "Applied", status, reason: reason.to_owned(), message };
     let not = |reason, message| condition(ConditionStatus::False, reason, message);
@@ -50,14 +50,14 @@ fn waits_for(view: &ReleaseView) -> Option<&HookEntry> {
     entries.iter().find(|entry| entry.state == HookState::Running && entry.generation == view.generation)
 }
 
-fn change_succeeded(view: &ReleaseView, newest: Option<&ChangeView>) -> Condition {
+fn change_succeeded(view: &ReleaseView, last: Option<&ChangeView>) -> Condition {
     let status = match view.last_state {
         ChangeState::Succeeded => ConditionStatus::True,
         state if state.is_final() => ConditionStatus::False,
         _ => ConditionStatus::Unknown,
     };
-    let why = newest.and_then(|newest| newest.message.lines().next()).map(|line| format!(": {line}"));
-    let (kind, change, why) = (view.last_kind, view.newest(), why.unwrap_or_default());
+    let why = last.and_then(|last| last.message.lines().next()).map(|line| format!(": {line}"));
+    let (kind, change, why) = (view.last_kind, view.last(), why.unwrap_or_default());
     Condition {
         name: "ChangeSucceeded",
         status,

@@ -45,7 +45,7 @@ pub(super) fn of_change(change: &ChangeKey, state: ChangeState, is_newest: bool)
 
 /// Commands that help with a release, by its newest change.
 pub(super) fn of_release(view: &ReleaseView) -> Vec<Next> {
-    let change = view.newest();
+    let change = view.last();
     if view.deleted {
         return vec![Next::new("pintle up FILE".to_owned(), "sets up a new release of this name")];
     }

@@ -65,8 +65,8 @@ impl Described {
             Err(why) => (None, Some(why)),
         };
         Ok(Self {
-            release: Release::of(&view, changes.first()),
-            conditions: conditions(&view, &plan, changes.first()),
+            release: Release::of(&view, journal.change(&view.newest()).await?.as_ref()),
+            conditions: conditions(&view, &plan, journal.change(&view.last()).await?.as_ref()),
             components: components(&view, &plan),
             left_hooks,
             next: next::of_release(&view),

@@ -18,14 +18,14 @@ pub struct HookSettings {
 }
 
 /// Which workloads of hooks that stayed are kept; the others are deleted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Retention {
     /// The newest of each hook; none: any number.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keep_last: Option<u32>,
     /// None: of any age.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_age_ms: Option<u64>,
 }
 
