@@ -56,7 +56,7 @@ async fn a_stuck_change_says_its_question_and_holds_the_release() {
     let (_, text) = shell(&place, "pintle describe change shop-1");
     assert!(text.contains("Message:   is it on?\n"), "{text}");
     assert!(
-        text.ends_with("  pintle retry shop-1\n  pintle cancel shop-1\n  pintle steps shop-1 --output\n"),
+        text.ends_with("  pintle retry shop-1\n  pintle skip shop-1\n  pintle undo shop-1\n  pintle cancel shop-1\n  pintle steps shop-1 --output\n"),
         "{text}"
     );
 
