@@ -65,5 +65,6 @@ pub(super) fn of_release(view: &ReleaseView) -> Vec<Next> {
 /// For a person, the commands lined up.
 pub(super) fn text(next: &[Next]) -> String {
     let width = next.iter().map(|next| next.command.len()).max().unwrap_or(0);
-    next.iter().map(|Next { command, does }| format!("{command:width$}  {does}\n")).collect()
+    let lines = next.iter().map(|Next { command, does }| format!("{command:width$}  {does}\n"));
+    lines.collect::<Vec<_>>().concat()
 }

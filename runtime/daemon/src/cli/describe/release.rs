@@ -127,17 +127,19 @@ impl Described {
     }
 
     fn left_behind(&self) -> Option<String> {
-        let mut text = String::new();
-        if let Some(job) = &self.release.left_job {
-            text += &format!("the Job {} of {}\n", job.id, job.change);
-        }
-        match (&self.left_hooks, &self.not_told) {
-            (Some(left), _) if !left.is_empty() => text += &left::text(left),
-            (None, Some(why)) => text += &format!("workloads of hooks cannot be told: {why}\n"),
-            _ => {}
-        }
+        let job = job_left(&self.release);
+        let hooks = match (&self.left_hooks, &self.not_told) {
+            (Some(left), _) if !left.is_empty() => Some(left::text(left)),
+            (None, Some(why)) => Some(format!("workloads of hooks cannot be told: {why}\n")),
+            _ => None,
+        };
+        let text = job.into_iter().chain(hooks).collect::<String>();
         (!text.is_empty()).then(|| section("Left behind", &text))
     }
+}
+
+fn job_left(release: &Release) -> Option<String> {
+    release.left_job.as_ref().map(|job| format!("the Job {} of {}\n", job.id, job.change))
 }
 
 fn section(heading: &str, text: &str) -> String {
