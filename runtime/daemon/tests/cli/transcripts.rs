@@ -35,6 +35,7 @@ transcripts! {
     logs,
     plan,
     problems,
+    replay,
     restore,
     retry,
     run_folder,
