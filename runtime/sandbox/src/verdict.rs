@@ -131,7 +131,9 @@ impl Recorded {
         let next = self.calls.get(calls as usize).map(|made| Box::new(made.call.clone()));
         let ordinal = calls;
         Behaviour::Differs(match (halt, next, ended) {
-            (Some(Halt::Other(call)), Some(journal), _) => Difference::Call { ordinal, journal, module: Box::new(call) },
+            (Some(Halt::Other(call)), Some(journal), _) => {
+                Difference::Call { ordinal, journal, module: Box::new(call) }
+            }
             (Some(Halt::Beyond(call)), _, _) if !self.is_cut() => {
                 Difference::OneMore { ordinal, module: Box::new(call) }
             }

@@ -32,7 +32,9 @@ pub fn text(number: usize, replay: &Replay, verdict: &Verdict) -> String {
         if left_out > 0 {
             text.push_str(&format!("     … {left_out} earlier lines\n"));
         }
-        text.extend(verdict.lines[left_out..].iter().flat_map(|line| ["     ".to_owned(), shown(line), "\n".to_owned()]));
+        text.extend(
+            verdict.lines[left_out..].iter().flat_map(|line| ["     ".to_owned(), shown(line), "\n".to_owned()]),
+        );
     }
     text
 }
