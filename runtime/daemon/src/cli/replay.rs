@@ -76,7 +76,7 @@ impl Replay {
             same &= self.is_same(&verdict);
             match self.output {
                 Form::Text => drop(print(&said::text(*number, replay, &verdict))?),
-                Form::Json => told.push(shape::Attempt::of(*number, replay, &module, verdict)),
+                Form::Json => told.push(shape::Replayed::of(*number, replay, &module, verdict)),
             }
         }
         match self.output {

@@ -36,6 +36,7 @@ transcripts! {
     plan,
     problems,
     replay,
+    replay_modules,
     restore,
     retry,
     run_folder,

@@ -30,7 +30,7 @@ pub fn text(number: usize, replay: &Replay, verdict: &Verdict) -> String {
             text.push_str("   the module logged until then:\n");
         }
         if left_out > 0 {
-            text.push_str(&format!("     … {left_out} earlier lines\n"));
+            text.extend(["     … ", &left_out.to_string(), " earlier lines\n"]);
         }
         text.extend(
             verdict.lines[left_out..].iter().flat_map(|line| ["     ".to_owned(), shown(line), "\n".to_owned()]),

@@ -10,12 +10,13 @@ pub struct Replay {
     pub change: String,
     /// Whether nothing differs that counts.
     pub same: bool,
-    pub attempts: Vec<Attempt>,
+    pub attempts: Vec<Replayed>,
 }
 
+/// An attempt, run again.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Attempt {
+pub struct Replayed {
     pub number: usize,
     pub step: String,
     pub attempt: u32,
@@ -64,7 +65,7 @@ pub struct LogLine {
     pub fields: serde_json::Map<String, serde_json::Value>,
 }
 
-impl Attempt {
+impl Replayed {
     #[must_use]
     pub fn of(number: usize, replay: &pintle_sandbox::Replay, module: &Module, verdict: Verdict) -> Self {
         let (word, difference) = match &verdict.behaviour {
