@@ -149,12 +149,16 @@ impl Pintle {
     pub async fn begin_change(&self, plan: Plan) -> Result<(Arc<ChangeLog>, Receipt), Error> {
         let release = plan.target.release.clone();
         let changes = self.journal.release(&release).await?.map_or(0, |view| view.changes);
-        let change = release.change(changes + 1);
         let event = Event::ChangeOpened { plan: Arc::new(plan), by: who() };
-        let (log, opened) =
-            ChangeLog::create(Arc::clone(&self.journal), Arc::clone(&self.clock), change.clone(), event)
-                .map_err(|source| Error::Change { change, source: Box::new(source.into()) })?;
-        Ok((Arc::new(log), opened))
+        self.create(&release.change(changes + 1), event)
+    }
+
+    /// The log of a change that `event` begins.
+    pub(crate) fn create(&self, change: &ChangeKey, event: Event) -> Result<(Arc<ChangeLog>, Receipt), Error> {
+        let (journal, clock) = (Arc::clone(&self.journal), Arc::clone(&self.clock));
+        let (log, receipt) = ChangeLog::create(journal, clock, change.clone(), event)
+            .map_err(|source| Error::Change { change: change.clone(), source: Box::new(source.into()) })?;
+        Ok((Arc::new(log), receipt))
     }
 
     /// Takes up a change from its records.
@@ -171,9 +175,14 @@ impl Pintle {
     /// # Errors
     /// Where the journal cannot take it.
     pub async fn ask(&self, log: &ChangeLog, verb: Verb) -> Result<(), Error> {
+        self.record(log, Event::Asked { verb, by: who() }).await
+    }
+
+    /// Records an event; durable when this returns.
+    pub(crate) async fn record(&self, log: &ChangeLog, event: Event) -> Result<(), Error> {
         let change = log.look(|history| history.key.clone());
-        let asked = log.record(Event::Asked { verb, by: who() });
-        Ok(asked.map_err(|source| Error::Change { change, source: Box::new(source.into()) })?.await?)
+        let recorded = log.record(event);
+        Ok(recorded.map_err(|source| Error::Change { change, source: Box::new(source.into()) })?.await?)
     }
 }
 

@@ -5,6 +5,7 @@
 //! [`Pintle`] holds the store of a folder, the local platform and the sandbox. [`request::Request`] turns documents into the plan of a
 //! change; [`drive::Driver`] drives a change, fresh or recovered, to its end. The command line only asks and shows.
 
+pub mod again;
 pub mod cli;
 pub mod config;
 pub mod drive;
@@ -16,6 +17,7 @@ mod input_file;
 mod looking;
 pub mod lookup;
 mod nearest;
+pub mod queue;
 pub mod reading;
 pub mod request;
 pub mod restore;

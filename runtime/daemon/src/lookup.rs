@@ -45,7 +45,7 @@ pub async fn change(journal: &dyn Journal, key: &ChangeKey) -> Result<ChangeView
 pub async fn live_release(journal: &dyn Journal, key: &ReleaseKey) -> Result<ReleaseView, Error> {
     let view = release(journal, key).await?;
     if view.deleted {
-        return Err(Error::Deleted { name: key.name.clone(), by: key.change(view.changes) });
+        return Err(Error::Deleted { name: key.name.clone(), by: view.newest() });
     }
     Ok(view)
 }

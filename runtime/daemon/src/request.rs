@@ -2,6 +2,8 @@
 //! change. Everything that is wrong is told at once, and then nothing is opened.
 
 mod documents;
+mod files;
+mod kept;
 mod known;
 mod modules;
 
@@ -20,6 +22,8 @@ use pintle_lifecycle::template::Render;
 use pintle_sandbox::Sandbox;
 
 use self::documents::Documents;
+use self::files::Files;
+pub use self::kept::{KeptRequest, Origin};
 use self::known::Known;
 pub(crate) use self::known::{applied, last_plan, plan_of};
 pub use self::modules::Keep;
@@ -27,9 +31,18 @@ use crate::config::Config;
 use crate::error::Error;
 use crate::templates::NoTemplates;
 
+/// When a change shall begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    Now,
+    /// After the one that is open.
+    Later,
+}
+
 /// A release that shall be as its document says.
 pub struct Request {
     tenant: String,
+    origin: Origin,
     /// Of the documents as such. Whether they fit together is told when the request is planned.
     problems: Problems,
     documents: Documents,
@@ -56,8 +69,8 @@ impl Request {
     #[must_use]
     pub fn of_file(path: &Path, tenant: &str) -> Self {
         let mut problems = Problems::default();
-        let documents = Documents::of_file(path, &mut problems);
-        Self::of(tenant, problems, documents)
+        let documents = Documents::of_file(path, Files::disk(), &mut problems);
+        Self::of(tenant, Origin::File(path.to_owned()), problems, documents)
     }
 
     /// The document that the release has, at another version of the application.
@@ -68,13 +81,21 @@ impl Request {
         let shown = format!("the stored document of {}", release.name);
         let text = at_version(&last.document.value(), version);
         // Its paths are absolute.
-        let documents = Documents::of_text(&shown, &text, Path::new("/"), &mut problems);
-        Self::of(&release.tenant, problems, documents)
+        let documents = Documents::of_text(&shown, &text, Path::new("/"), Files::disk(), &mut problems);
+        Self::of(&release.tenant, Origin::Text { shown, text }, problems, documents)
     }
 
-    fn of(tenant: &str, problems: Problems, documents: Documents) -> Self {
+    fn of(tenant: &str, origin: Origin, problems: Problems, documents: Documents) -> Self {
         let (modules, skip_hooks) = (BTreeMap::new(), Vec::new());
-        Self { tenant: tenant.to_owned(), problems, documents, modules, skip_hooks, images: None }
+        Self {
+            tenant: tenant.to_owned(),
+            origin,
+            problems,
+            documents,
+            modules,
+            skip_hooks,
+            images: None,
+        }
     }
 
     /// The release that is asked for; none where its document could not be read.
@@ -150,6 +171,14 @@ impl Request {
     /// # Errors
     /// [`Error::Documents`] with everything that is wrong, or where the journal cannot be read.
     pub async fn plan(&self, journal: &dyn Journal, templates: &dyn Render) -> Result<Planned, Error> {
+        self.plan_for(journal, templates, Turn::Now).await
+    }
+
+    /// The same for a change that may have to wait until an open one has ended.
+    ///
+    /// # Errors
+    /// As [`Self::plan`].
+    pub async fn plan_for(&self, journal: &dyn Journal, templates: &dyn Render, turn: Turn) -> Result<Planned, Error> {
         let documents = &self.documents;
         let (Some(document), Some(release)) = (&documents.release, self.release()) else {
             return Err(Error::Documents(self.problems.clone()));
@@ -179,6 +208,7 @@ impl Request {
             former: known.former.as_ref(),
             last_plan: known.last_plan.as_ref(),
             fresh_uid: &fresh_uid()?,
+            queued: turn == Turn::Later,
             skip_hooks: &self.skip_hooks,
         };
         plan(&input, templates).await.map_err(Error::from)

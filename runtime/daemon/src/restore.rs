@@ -67,7 +67,7 @@ where
 
 /// Whether what runs is somewhere between two renders, since the last apply or removal failed. Only a change may decide where it goes.
 async fn is_between(pintle: &Pintle, view: &ReleaseView) -> Result<bool, Error> {
-    let newest = Story::read(pintle.journal(), &view.key.change(view.changes)).await?;
+    let newest = Story::read(pintle.journal(), &view.newest()).await?;
     let moves = |step: &&StepHistory| matches!(step.kind, StepKind::Apply | StepKind::Remove);
     // One that failed in an attempt of an action is over when the next attempt made another.
     let last = newest.history.steps().map(|(_, step)| step).filter(moves).last();

@@ -29,8 +29,17 @@ pub(crate) enum StateEdit<'a> {
 impl ChangeFold {
     /// The change that `record` opens; none for other records.
     pub(crate) fn open(record: &Record) -> Option<Self> {
-        let Event::ChangeOpened { plan, .. } = &record.event else { return None };
+        let (Event::ChangeOpened { plan, .. } | Event::ChangeQueued { plan, .. }) = &record.event else { return None };
         Some(Self { view: ChangeView::open(record)?, uid: plan.target.uid.clone() })
+    }
+
+    /// Takes in the next record of the change.
+    pub(crate) fn apply(&mut self, record: &Record) {
+        // A change that waited for its turn may find a later release of the same name.
+        if let Event::ChangeOpened { plan, .. } = &record.event {
+            self.uid.clone_from(&plan.target.uid);
+        }
+        self.view.apply(record);
     }
 
     /// Whether nothing more happens by itself.
@@ -46,8 +55,8 @@ pub(crate) fn check_next(next: u64, record: &Record) -> Result<(), JournalError>
         return Err(JournalError::Superseded { change: record.change.clone(), seq });
     }
     let problem = match (&record.event, seq) {
-        (Event::ChangeOpened { .. }, 1..) => "the change is open already",
-        (Event::ChangeOpened { .. }, 0) | (_, 1..) => return Ok(()),
+        (Event::ChangeQueued { .. }, 1..) | (Event::ChangeOpened { .. }, 2..) => "the change is open already",
+        (Event::ChangeOpened { .. } | Event::ChangeQueued { .. }, 0) | (_, 1..) => return Ok(()),
         (_, 0) => "a change starts with its plan",
     };
     Err(JournalError::Unfit { change: record.change.clone(), seq, problem })
@@ -121,7 +130,7 @@ impl<P: Clone> Views<P> {
     pub(crate) fn take(&mut self, record: &Record, place: P) -> Result<(), JournalError> {
         let kept = if let Some(kept) = self.changes.get_mut(&record.change) {
             check_next(kept.fold.view.records, record)?;
-            kept.fold.view.apply(record);
+            kept.fold.apply(record);
             kept
         } else {
             check_next(0, record)?;

@@ -1,5 +1,8 @@
 //! A change as its records tell it: a fold over the journal, the same for a running and for a recovered change.
 
+mod asked;
+mod effects;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -7,10 +10,9 @@ use crate::call::{Answer, Call, CallError};
 use crate::ending::{ChangeState, Ending};
 use crate::hook::{Hook, HookPhase, HookRef};
 use crate::ids::{ChangeKey, StepId};
-use crate::plan::{Component, LeftJob, OnFailure, Plan, Render, RenderRef, Stopped};
-use crate::record::{Event, PreImage, Record, StepKind, Verb};
+use crate::plan::{Component, LeftJob, Plan, Render, RenderRef, Stopped};
+use crate::record::{Event, PreImage, Record, StepKind};
 use crate::stamp::Stamp;
-use crate::undo::is_of_undo;
 
 /// What is known of a change.
 #[derive(Debug, Clone)]
@@ -27,6 +29,8 @@ pub struct History {
     pub stopped: BTreeMap<String, Stopped>,
     /// The newest Job that an action started and that still exists.
     pub left_job: Option<LeftJob>,
+    /// Whether its turn has not come yet: its plan is what it would have done when it came.
+    pub waiting: bool,
     pub cancel: bool,
     /// Why the change is taken back, once it is.
     pub undo: Option<String>,
@@ -114,7 +118,7 @@ impl History {
     /// Where the record is not the first of a change.
     pub fn open(record: &Record) -> Result<Self, BrokenHistory> {
         match &record.event {
-            Event::ChangeOpened { plan, by } if record.seq == 0 => Ok(Self {
+            Event::ChangeOpened { plan, by } | Event::ChangeQueued { plan, by, .. } if record.seq == 0 => Ok(Self {
                 key: record.change.clone(),
                 by: by.clone(),
                 opened: record.at,
@@ -123,6 +127,7 @@ impl History {
                 stopped: plan.stopped.clone(),
                 left_job: plan.left_job.clone(),
                 plan: Arc::clone(plan),
+                waiting: matches!(record.event, Event::ChangeQueued { .. }),
                 cancel: false,
                 undo: None,
                 skipped: BTreeSet::new(),
@@ -170,7 +175,14 @@ impl History {
 
     fn take(&mut self, record: &Record) -> Result<(), String> {
         match &record.event {
-            Event::ChangeOpened { .. } => return Err("the change is open already".into()),
+            Event::ChangeOpened { plan, .. } if self.waiting => {
+                self.waiting = false;
+                self.applied = plan.former.as_ref().map(|render| render.reference.clone());
+                self.stopped.clone_from(&plan.stopped);
+                self.left_job.clone_from(&plan.left_job);
+                self.plan = Arc::clone(plan);
+            }
+            Event::ChangeOpened { .. } | Event::ChangeQueued { .. } => return Err("the change is open already".into()),
             Event::StepStarted { step, attempt, parent, kind, title, .. } => {
                 let started = self.start(step, *kind, parent.as_ref(), title);
                 if started.attempts.len() + 1 != *attempt as usize {
@@ -264,85 +276,6 @@ impl History {
         Ok(())
     }
 
-    /// What an answered call changed of the release.
-    fn effect(&mut self, call: &Call, answer: &Answer) {
-        match (call, answer) {
-            (_, Answer::Stopped { former }) => {
-                for (component, replicas) in former {
-                    self.stopped
-                        .entry(component.clone())
-                        .or_insert_with(|| Stopped { former: *replicas, since: self.key.to_string() });
-                }
-            }
-            (_, Answer::Started { replicas }) => self.stopped.retain(|component, _| !replicas.contains_key(component)),
-            (Call::JobRun { .. }, Answer::Job { result }) => self.leave_job(&result.id),
-            (_, Answer::JobStarted { id }) => self.leave_job(id),
-            _ => {}
-        }
-    }
-
-    /// What an earlier change left stopped and this one stops too is held through this one's syncs.
-    fn take_over(&mut self, call: &Call) {
-        let Call::Stop { components } = call else { return };
-        let me = self.key.to_string();
-        for component in components {
-            if let Some(stopped) = self.stopped.get_mut(component) {
-                stopped.since.clone_from(&me);
-            }
-        }
-    }
-
-    fn leave_job(&mut self, id: &str) {
-        self.left_job = Some(LeftJob { id: id.to_owned(), change: self.key.to_string() });
-    }
-
-    fn ask(&mut self, verb: Verb) {
-        let stuck = self.stuck.take();
-        match verb {
-            Verb::Cancel => self.cancel = true,
-            Verb::Undo => {
-                self.finished = None;
-                self.cancel = false;
-                self.undo = Some("a person asked for it".to_owned());
-            }
-            Verb::Skip => {
-                self.skipped.extend(stuck.map(|(step, _)| step));
-                let failed = self.reopen(|step| step.allowed = 0);
-                self.skipped.extend(failed);
-            }
-            Verb::Retry => {
-                self.reopen(|step| {
-                    step.allowed = u32::try_from(step.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
-                });
-            }
-        }
-    }
-
-    /// Opens the change again. Each step that failed and held it up is given to `mend`; tells them.
-    fn reopen(&mut self, mend: impl Fn(&mut StepHistory)) -> Vec<StepId> {
-        self.finished = None;
-        self.cancel = false;
-        let mut failed = Vec::new();
-        for (id, step) in &mut self.steps {
-            // A failure that the plan goes on after is not what a person wants another try of. On the way back it is the way back.
-            let counts = match self.undo {
-                Some(_) => is_of_undo(id),
-                None => !is_of_undo(id) && !goes_on_after(&self.plan, id) && step.kind != StepKind::Cleanup,
-            };
-            let Some(last) = step.attempts.last_mut().filter(|_| counts) else { continue };
-            if last.finished.as_ref().is_none_or(|(_, ending)| ending.is_good()) {
-                continue;
-            }
-            if matches!(step.kind, StepKind::Mode | StepKind::Sync) {
-                last.finished = None;
-            } else {
-                mend(step);
-                failed.push(id.clone());
-            }
-        }
-        failed
-    }
-
     fn start(&mut self, id: &StepId, kind: StepKind, parent: Option<&StepId>, title: &str) -> &mut StepHistory {
         if !self.steps.contains_key(id) {
             self.order.push(id.clone());
@@ -400,6 +333,7 @@ impl History {
         match (&self.finished, &self.stuck) {
             (Some(finished), _) => finished.state,
             (None, Some(_)) => ChangeState::Stuck,
+            (None, None) if self.waiting => ChangeState::Waiting,
             (None, None) => ChangeState::Running,
         }
     }
@@ -424,14 +358,6 @@ impl History {
             .components
             .iter()
             .filter(move |c| self.stopped.get(&c.name).is_some_and(|stopped| stopped.since == me))
-    }
-}
-
-/// Whether the plan goes on after a failure of that step.
-fn goes_on_after(plan: &Plan, step: &StepId) -> bool {
-    match plan.hook(step) {
-        Some(hook) => hook.phase == HookPhase::SyncFailed || hook.on_failure == OnFailure::Continue,
-        None => plan.action(step).is_some_and(|action| action.on_failure == OnFailure::Continue),
     }
 }
 

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use crate::document::driver::ComponentSpec;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::document::lifecycle::{HookSpec, check_hooks};
@@ -60,6 +61,8 @@ pub struct PlanInput<'a> {
     pub last_plan: Option<&'a Plan>,
     /// 16 hex digits, for a release that is new.
     pub fresh_uid: &'a str,
+    /// Whether an open change of the release is no reason against this one: it waits for its turn.
+    pub queued: bool,
     /// Hooks that are left out of this change.
     pub skip_hooks: &'a [HookSkip],
 }
@@ -76,7 +79,7 @@ pub struct Folders {
 }
 
 /// A module that was looked at and admitted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Module {
     /// sha256, 64 hex digits.
     pub digest: String,
@@ -127,7 +130,7 @@ pub async fn plan(input: &PlanInput<'_>, templates: &dyn Render) -> Result<Plann
     all.extend(problems);
     all.check()?;
     let live = input.view.filter(|view| !view.deleted);
-    if let Some(open) = live.and_then(|view| view.open.clone()) {
+    if let Some(open) = live.and_then(|view| view.open.clone()).filter(|_| !input.queued) {
         return Ok(Planned::Nothing { reason: format!("the change {open} is open"), change: Some(open) });
     }
     let target = target(input, live);
@@ -186,7 +189,7 @@ fn kind(
     declared: &[DeclaredHook],
 ) -> Option<(ChangeKind, String)> {
     let Some(view) = live else { return Some((ChangeKind::Setup, "the release is new".into())) };
-    let last = view.key.change(view.changes);
+    let last = view.newest();
     let unfinished = unfinished(view);
     if view.revision == 0 {
         return Some((ChangeKind::Setup, "the release was never set up to the end".into()));
@@ -237,7 +240,7 @@ fn tried(input: &PlanInput<'_>, live: Option<&ReleaseView>, plan: &Plan) -> Opti
         && last.permissions == plan.permissions
         && last.limits == plan.limits
         && last.values == plan.values;
-    same.then(|| view.key.change(view.changes))
+    same.then(|| view.newest())
 }
 
 fn shown(driver: Option<&DriverRef>) -> String {

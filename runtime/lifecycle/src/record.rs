@@ -9,6 +9,7 @@ use crate::call::{Answer, Call, CallError};
 use crate::ending::{ChangeState, Ending};
 use crate::hook::{HookRef, HookStarted};
 use crate::ids::{ChangeKey, StepId};
+use crate::json::Json;
 use crate::plan::Plan;
 use crate::stamp::Stamp;
 
@@ -34,6 +35,13 @@ pub enum Event {
     ChangeOpened {
         plan: Arc<Plan>,
         /// Who asked: a user's name.
+        by: String,
+    },
+    /// A change waits for its turn. What it will do is planned when that comes, from `request`; `plan` is what it would do if it had
+    /// come now.
+    ChangeQueued {
+        plan: Arc<Plan>,
+        request: Json,
         by: String,
     },
     StepStarted {

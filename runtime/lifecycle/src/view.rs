@@ -41,6 +41,11 @@ pub struct ChangeView {
     pub extra: serde_json::Map<String, serde_json::Value>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde asks for")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// A release as its changes left it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -50,8 +55,14 @@ pub struct ReleaseView {
     pub cluster: String,
     pub namespace: String,
     pub driver: Option<DriverRef>,
-    /// Number of the newest change.
+    /// Number of the newest change, one that waits for its turn included.
     pub changes: u64,
+    /// Number of the newest change whose turn has come; 0 where no change ever waited.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub begun: u64,
+    /// The change that waits for its turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<ChangeKey>,
     /// The change that is open, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<ChangeKey>,
@@ -84,11 +95,15 @@ impl ChangeView {
     /// The view of a change that `record` opens; none for other records.
     #[must_use]
     pub fn open(record: &Record) -> Option<Self> {
-        let Event::ChangeOpened { plan, by } = &record.event else { return None };
+        let (plan, by, state) = match &record.event {
+            Event::ChangeOpened { plan, by } => (plan, by, ChangeState::Running),
+            Event::ChangeQueued { plan, by, .. } => (plan, by, ChangeState::Waiting),
+            _ => return None,
+        };
         Some(Self {
             key: record.change.clone(),
             kind: plan.kind,
-            state: ChangeState::Running,
+            state,
             from_version: plan.from_version.clone(),
             to_version: plan.to_version.clone(),
             generation: plan.generation,
@@ -106,6 +121,14 @@ impl ChangeView {
     pub fn apply(&mut self, record: &Record) {
         self.records = record.seq + 1;
         match &record.event {
+            // Its turn has come.
+            Event::ChangeOpened { plan, .. } => {
+                self.kind = plan.kind;
+                self.state = ChangeState::Running;
+                self.from_version.clone_from(&plan.from_version);
+                self.to_version.clone_from(&plan.to_version);
+                self.generation = plan.generation;
+            }
             Event::ChangeStuck { question, .. } => {
                 self.state = ChangeState::Stuck;
                 self.message.clone_from(question);
@@ -141,6 +164,13 @@ impl ReleaseView {
     pub fn after(view: Option<Self>, record: &Record) -> Option<Self> {
         let mut view = match (&record.event, view) {
             (Event::ChangeOpened { plan, .. }, view) => return Some(Self::opened(view, record, plan)),
+            // Only a release that is there can be busy.
+            (Event::ChangeQueued { .. }, view) => {
+                let view = view?;
+                let changes = view.changes.max(record.change.number);
+                let begun = view.newest().number;
+                return Some(Self { changes, begun, waiting: Some(record.change.clone()), ..view });
+            }
             (_, view) => view?,
         };
         view.take(record);
@@ -155,7 +185,9 @@ impl ReleaseView {
             cluster: plan.target.cluster.clone(),
             namespace: plan.target.namespace.clone(),
             driver: plan.driver.clone(),
-            changes: record.change.number,
+            changes: kept.as_ref().map_or(0, |view| view.changes).max(record.change.number),
+            begun: record.change.number,
+            waiting: kept.as_ref().and_then(|view| view.waiting.clone()).filter(|waiting| *waiting != record.change),
             open: Some(record.change.clone()),
             last_kind: plan.kind,
             last_state: ChangeState::Running,
@@ -171,8 +203,21 @@ impl ReleaseView {
         }
     }
 
+    /// The newest change whose turn has come.
+    #[must_use]
+    pub fn newest(&self) -> ChangeKey {
+        self.key.change(if self.begun == 0 { self.changes } else { self.begun })
+    }
+
     fn take(&mut self, record: &Record) {
         self.lifecycle.take(record);
+        // What becomes of a change that waits, or of what an earlier one left running, says nothing of the newest one.
+        if record.change != self.newest() {
+            if self.waiting.as_ref() == Some(&record.change) && matches!(record.event, Event::ChangeFinished { .. }) {
+                self.waiting = None;
+            }
+            return;
+        }
         match &record.event {
             Event::StepFinished { ending: Ending::Succeeded { applied: Some(applied) }, .. } => {
                 let change = record.change.to_string();

@@ -1,12 +1,14 @@
-//! A platform that has each effect at once and keeps nothing, so that what is measured is Pintle. Its Jobs never end.
+//! A platform that has each effect at once and keeps nothing, so that what is measured is Pintle. Its Jobs never end, its hooks at once.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use pintle_lifecycle::call::JobResult;
+use pintle_lifecycle::hook::HookRef;
+use pintle_lifecycle::json::Json;
 use pintle_lifecycle::plan::{Render, Target, Workload};
-use pintle_platform::{Job, Platform, PlatformError, Status};
+use pintle_platform::{FoundHook, HookLook, HookWorkload, Job, Platform, PlatformError, Status};
 use tokio::sync::Notify;
 
 #[derive(Default)]
@@ -78,6 +80,43 @@ impl Platform for World {
     }
 
     async fn delete_job(&self, _: &str, _: &Target, _: &str) -> Result<(), PlatformError> {
+        Ok(())
+    }
+
+    async fn observe(&self, _: &Target, workload: &Workload) -> Result<serde_json::Value, PlatformError> {
+        Ok(serde_json::json!({"kind": workload.kind, "status": {"replicas": 1, "readyReplicas": 1}}))
+    }
+
+    async fn create_hook(&self, key: &str, _: &Target, hook: &HookWorkload) -> Result<HookRef, PlatformError> {
+        let (namespace, name) = (hook.namespace.clone(), hook.name.clone());
+        Ok(HookRef { kind: hook.kind, namespace, name, uid: key.to_owned() })
+    }
+
+    async fn lift_hook(&self, _: &str, _: &Target, _: &HookRef) -> Result<(), PlatformError> {
+        Ok(())
+    }
+
+    async fn wait_hook(&self, _: &Target, hook: &HookRef) -> Result<JobResult, PlatformError> {
+        Ok(JobResult { id: hook.name.clone(), succeeded: true, exit_code: Some(0), ..JobResult::default() })
+    }
+
+    async fn look_at_hook(&self, _: &Target, _: &HookRef) -> Result<HookLook, PlatformError> {
+        Ok(HookLook::default())
+    }
+
+    async fn delete_hook(&self, _: &str, _: &Target, _: &HookRef, _: bool) -> Result<(), PlatformError> {
+        Ok(())
+    }
+
+    async fn hooks(&self, _: &Target) -> Result<Vec<FoundHook>, PlatformError> {
+        Ok(Vec::new())
+    }
+
+    async fn put_objects(&self, _: &str, _: &Target, _: &[Json]) -> Result<(), PlatformError> {
+        Ok(())
+    }
+
+    async fn delete_objects(&self, _: &str, _: &Target, _: &[Json]) -> Result<(), PlatformError> {
         Ok(())
     }
 }

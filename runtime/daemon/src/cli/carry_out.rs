@@ -5,13 +5,14 @@ use std::sync::Arc;
 use pintle_journal::change_log::ChangeLog;
 use pintle_lifecycle::document::release::HookSkip;
 use pintle_lifecycle::ids::{ChangeKey, ReleaseKey};
-use pintle_lifecycle::planning::{Again, Planned, Refused, plan_again};
+use pintle_lifecycle::planning::Planned;
 
 use super::exit::Exit;
 use super::session::{Ended, Session};
+use crate::again::{What, plan_what};
 use crate::error::Error;
-use crate::lookup;
-use crate::request::{Request, last_plan};
+use crate::queue::Queued;
+use crate::request::{Request, Turn};
 
 /// What a release shall become.
 pub enum Wanted {
@@ -25,43 +26,26 @@ pub enum Wanted {
     },
 }
 
-/// What is done without a document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
-    Gone,
-    Tested,
-    /// Back to a revision; without, to the last one that is not what the newest change brought.
-    BackTo(Option<u64>),
-}
-
 impl Wanted {
-    async fn plan(&self, session: &Session) -> Result<Planned, Error> {
+    async fn plan(&self, session: &Session, turn: Turn) -> Result<Planned, Error> {
         let (journal, templates) = (session.pintle.journal(), session.pintle.templates());
-        let (release, what, skip) = match self {
-            Self::Document(request) => return request.plan(journal, &templates).await,
-            Self::Again { release, what, skip } => (release, what, skip),
-        };
-        let view = lookup::release(journal, release).await?;
-        let last = last_plan(journal, &view).await?;
-        let to = match what {
-            What::BackTo(revision) => Some(lookup::revision(journal, &view, *revision).await?),
-            What::Gone | What::Tested => None,
-        };
-        let again = match (what, &to) {
-            (What::Tested, _) => Again::Test,
-            (What::BackTo(_), Some(to)) => Again::Rollback(to),
-            _ => Again::Delete,
-        };
-        let nothing = |reason: &str, change| Ok(Planned::Nothing { reason: reason.to_owned(), change });
-        match plan_again(again, &view, &last, skip, &templates).await {
-            Ok(plan) => Ok(Planned::Change(Box::new(plan))),
-            Err(Refused::Open(open)) if *what == What::Tested => {
-                Err(Error::Busy { release: release.name.clone(), open })
-            }
-            Err(Refused::Open(open)) => nothing("", Some(open)),
-            Err(Refused::Gone(_)) if *what == What::Gone => nothing("the release is deleted already", None),
-            Err(Refused::Plan(error)) => Err(error.into()),
-            Err(refused) => Err(Error::Refused { what: refused.to_string(), cure: String::new() }),
+        match self {
+            Self::Document(request) => request.plan_for(journal, &templates, turn).await,
+            Self::Again { release, what, skip } => plan_what(journal, &templates, release, *what, skip, turn).await,
+        }
+    }
+
+    fn queued(&self) -> Result<Queued, Error> {
+        Ok(match self {
+            Self::Document(request) => Queued::Document(Box::new(request.keep()?)),
+            Self::Again { what, skip, .. } => Queued::Again { what: *what, skip: skip.clone() },
+        })
+    }
+
+    fn release(&self) -> Option<ReleaseKey> {
+        match self {
+            Self::Document(request) => request.release(),
+            Self::Again { release, .. } => Some(release.clone()),
         }
     }
 }
@@ -73,12 +57,18 @@ impl Wanted {
 pub async fn carry_out(session: &mut Session, wanted: Wanted) -> Result<Exit, Error> {
     let mut gone_on = None;
     loop {
-        match wanted.plan(session).await? {
+        match wanted.plan(session, Turn::Now).await? {
             Planned::Change(plan) => {
                 let log = session.pintle.open_change(*plan).await?;
+                // It is newer than what waits.
+                let (change, release) = log.look(|history| (history.key.to_string(), history.key.release.clone()));
+                session.pintle.supersede(&release, None, &format!("{change} came after it")).await?;
                 return begin(session, log).await;
             }
             Planned::Nothing { reason, change: None } => {
+                if let Some(release) = wanted.release() {
+                    session.pintle.supersede(&release, None, "a newer request found nothing to do").await?;
+                }
                 session.say(&format!("nothing to do: {reason}"));
                 return restore(session, &wanted).await;
             }
@@ -92,7 +82,7 @@ pub async fn carry_out(session: &mut Session, wanted: Wanted) -> Result<Exit, Er
                     return Err(Error::Tried { change, state, message });
                 }
                 if session.detach() {
-                    return Err(Error::Busy { release: change.release.name.clone(), open: change });
+                    return wait(session, &wanted, &change).await;
                 }
                 let exit = go_on(session, &change, log).await?;
                 if !matches!(exit, Exit::Ok | Exit::ChangeFailed) {
@@ -102,6 +92,20 @@ pub async fn carry_out(session: &mut Session, wanted: Wanted) -> Result<Exit, Er
             }
         }
     }
+}
+
+/// Lets what is wanted wait for its turn behind the change that is open.
+async fn wait(session: &mut Session, wanted: &Wanted, open: &ChangeKey) -> Result<Exit, Error> {
+    match wanted.plan(session, Turn::Later).await? {
+        Planned::Change(plan) => {
+            let change = session.pintle.enqueue(*plan, &wanted.queued()?).await?;
+            session.say(&format!("{change}  waits for the end of {open}; the next `pintle up` goes on with both"));
+        }
+        Planned::Nothing { reason, .. } => {
+            session.say(&format!("nothing to do after {open}: {reason}"));
+        }
+    }
+    Ok(Exit::Ok)
 }
 
 /// What is as it was applied may still not run.

@@ -1,10 +1,11 @@
 //! `pintle delete`: removes a release with everything that it runs.
 
-use super::carry_out::{Wanted, What, carry_out};
+use super::carry_out::{Wanted, carry_out};
 use super::exit::Exit;
 use super::global::Global;
 use super::session::{Following, Session};
 use super::skips::Skips;
+use crate::again::What;
 use crate::error::Error;
 use crate::lookup;
 

@@ -123,7 +123,7 @@ async fn releases(journal: &dyn Journal, global: &Global, all: bool, form: Form)
     let mut found: Vec<(ReleaseView, Option<ChangeView>)> = Vec::new();
     for view in journal.releases().await? {
         if view.key.tenant == global.tenant && (all || !view.deleted) {
-            let newest = journal.change(&view.key.change(view.changes)).await?;
+            let newest = journal.change(&view.newest()).await?;
             found.push((view, newest));
         }
     }

@@ -143,7 +143,7 @@ impl Release {
             version: view.applied.as_ref().map(|applied| applied.version.clone()),
             generation: view.generation,
             revision: view.revision,
-            change: view.key.change(view.changes).to_string(),
+            change: view.newest().to_string(),
             change_kind: view.last_kind.to_string(),
             state: view.last_state.to_string(),
             open_change: view.open.as_ref().map(ToString::to_string),

@@ -1,10 +1,11 @@
 //! `pintle test`: runs the test hooks of a release.
 
-use super::carry_out::{Wanted, What, carry_out};
+use super::carry_out::{Wanted, carry_out};
 use super::exit::Exit;
 use super::global::Global;
 use super::session::{Following, Session};
 use super::skips::Skips;
+use crate::again::What;
 use crate::error::Error;
 use crate::lookup;
 

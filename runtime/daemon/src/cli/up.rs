@@ -1,6 +1,10 @@
 //! `pintle up`: brings a release to its document, or goes on with what is open.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use pintle_journal::change_log::ChangeLog;
+use pintle_lifecycle::ending::ChangeState;
 
 use super::carry_out::{Wanted, carry_out};
 use super::exit::Exit;
@@ -49,19 +53,29 @@ impl Up {
 
 /// Goes on with all open changes at once, then starts again what should run and does not.
 async fn go_on(session: &mut Session) -> Result<Exit, Error> {
-    let open = session.pintle.journal().open_changes().await?;
-    if open.is_empty() {
-        session.say("nothing to do: no change is open");
-    }
-    let mut logs = Vec::new();
-    for change in &open {
-        session.say(&format!("{change}  going on"));
-        logs.push(session.pintle.recover(change).await?);
-    }
     let mut all = Exit::Ok;
-    if !logs.is_empty() {
-        let followed = session.follow(logs).await?;
-        all = session.exit(followed);
+    let mut logs = Vec::new();
+    for change in session.pintle.journal().open_changes().await? {
+        let log = session.pintle.recover(&change).await?;
+        // Its turn comes below.
+        if log.look(|history| history.state()) != ChangeState::Waiting {
+            session.say(&format!("{change}  going on"));
+            logs.push(log);
+        }
+    }
+    let mut is_idle = logs.is_empty();
+    while !logs.is_empty() || is_idle {
+        if !logs.is_empty() {
+            let followed = session.follow(std::mem::take(&mut logs)).await?;
+            all = all.and(session.exit(followed));
+        }
+        if all != Exit::Detached {
+            logs = turns(session).await?;
+        }
+        if is_idle && logs.is_empty() {
+            session.say("nothing to do: no change is open");
+        }
+        is_idle = false;
     }
     for view in session.pintle.journal().releases().await? {
         if all == Exit::Detached {
@@ -70,4 +84,16 @@ async fn go_on(session: &mut Session) -> Result<Exit, Error> {
         all = all.and(session.restore(&view).await?);
     }
     Ok(all)
+}
+
+/// The changes whose turn has come.
+async fn turns(session: &mut Session) -> Result<Vec<Arc<ChangeLog>>, Error> {
+    let mut logs = Vec::new();
+    for view in session.pintle.journal().releases().await?.into_iter().filter(|view| view.waiting.is_some()) {
+        if let Some(log) = session.pintle.take_turn(&view.key).await? {
+            session.say(&format!("{}  its turn has come", log.look(|history| history.key.to_string())));
+            logs.push(log);
+        }
+    }
+    Ok(logs)
 }

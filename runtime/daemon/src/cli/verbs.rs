@@ -128,7 +128,7 @@ async fn allowed(global: &Global, session: &Session, id: &str, verb: Verb) -> Re
     let change = global.change(id)?;
     let journal = session.pintle.journal();
     let view = lookup::change(journal, &change).await?;
-    let newest = lookup::release(journal, &change.release).await?.changes;
+    let newest = lookup::release(journal, &change.release).await?.newest().number;
     check(&view, newest, verb)?;
     Ok(change)
 }
@@ -166,6 +166,7 @@ fn check(view: &ChangeView, newest: u64, verb: Verb) -> Result<(), Error> {
             nothing(format!("`pintle rollback {}` brings back what was before", change.release.name))
         }
         (_, ChangeState::Succeeded | ChangeState::Undone) => nothing(String::new()),
+        (Verb::Undo, ChangeState::Waiting) => nothing(format!("`pintle cancel {change}` takes it out of the queue")),
         (Verb::Retry | Verb::Skip, _) if open => refuse(
             format!("{change} has not ended: there is nothing to {}", verb.as_str()),
             "`pintle up` goes on with it".to_owned(),

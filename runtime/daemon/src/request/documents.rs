@@ -2,7 +2,6 @@
 //! a file that is not there is a problem at the line that names it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -11,12 +10,10 @@ use pintle_lifecycle::document::lifecycle::{HookSpec, LifecycleDocument, locatio
 use pintle_lifecycle::document::reader::{Source, Templates};
 use pintle_lifecycle::document::{Content, DriverDocument, Manifest, Place, Placed, Problems, ReleaseDocument};
 
-use crate::input_file;
+use super::files::{Files, Kept, MANIFESTS};
 
 /// Name of a driver's document in its folder.
 const DRIVER: &str = "driver.yml";
-/// Endings of files that hold manifests.
-const MANIFESTS: [&str; 3] = ["yml", "yaml", "json"];
 
 /// A release and what it names, as far as it could be read.
 pub(crate) struct Documents {
@@ -28,6 +25,8 @@ pub(crate) struct Documents {
     /// Hooks of the file that the release names for them.
     pub lifecycle: Vec<HookSpec>,
     pub manifests: Vec<Manifest>,
+    /// All that was read for it.
+    pub kept: Kept,
 }
 
 /// A driver and its modules.
@@ -40,23 +39,24 @@ pub(crate) struct Driver {
 
 impl Documents {
     /// Reads the file of a release.
-    pub fn of_file(path: &Path, problems: &mut Problems) -> Self {
+    pub fn of_file(path: &Path, files: Files, problems: &mut Problems) -> Self {
         let place = whole(path);
         let folder = path.parent().unwrap_or_else(|| Path::new(""));
-        match read_text(path, &place, problems) {
-            Some(text) => Self::of_text(&place.file, &text, folder, problems),
+        match read_text(&files, path, &place, problems) {
+            Some(text) => Self::of_text(&place.file, &text, folder, files, problems),
             None => Self {
                 release: None,
                 folder: folder.to_owned(),
                 driver: None,
                 lifecycle: Vec::new(),
                 manifests: Vec::new(),
+                kept: Kept::default(),
             },
         }
     }
 
     /// Reads the text of a release, shown as `file`, whose paths are relative to `folder`.
-    pub fn of_text(file: &str, text: &str, folder: &Path, problems: &mut Problems) -> Self {
+    pub fn of_text(file: &str, text: &str, folder: &Path, files: Files, problems: &mut Problems) -> Self {
         let release = ReleaseDocument::read(file, text, problems);
         let driver = match &release {
             Some(release) => release.spec.driver.as_ref().map(|source| source.path.clone()),
@@ -64,21 +64,31 @@ impl Documents {
             None => driver_path(file, text),
         };
         let lifecycle = release.as_ref().and_then(|release| release.lifecycle_path.as_ref());
-        let lifecycle = lifecycle.map(|path| read_lifecycle(&tidy(&folder.join(&path.value)), &path.place, problems));
+        let lifecycle =
+            lifecycle.map(|path| read_lifecycle(&files, &tidy(&folder.join(&path.value)), &path.place, problems));
         let lifecycle = lifecycle.unwrap_or_default();
         let of_release = release.iter().flat_map(|release| &release.lifecycle).chain(&lifecycle);
         let actions: Vec<&Placed<Location>> = locations(of_release).collect();
-        let driver =
-            driver.and_then(|path| Driver::read(tidy(&folder.join(&path.value)), &path.place, &actions, problems));
+        let driver = driver.and_then(|path| {
+            let folder = tidy(&folder.join(&path.value));
+            Driver::read(&files, folder, &path.place, &actions, problems)
+        });
         let content = release.as_ref().and_then(|release| release.spec.content.as_ref());
         let manifests = match (&driver, content) {
             (Some(driver), _) => {
                 let content = driver.document.spec.content.as_ref();
-                content.map(|content| read_manifests(content, &driver.folder, Holds::Driver, problems))
+                content.map(|content| read_manifests(&files, content, &driver.folder, Holds::Driver, problems))
             }
-            (None, content) => content.map(|content| read_manifests(content, folder, Holds::Release, problems)),
+            (None, content) => content.map(|content| read_manifests(&files, content, folder, Holds::Release, problems)),
         };
-        Self { release, folder: folder.to_owned(), driver, lifecycle, manifests: manifests.unwrap_or_default() }
+        Self {
+            release,
+            folder: folder.to_owned(),
+            driver,
+            lifecycle,
+            manifests: manifests.unwrap_or_default(),
+            kept: files.into_kept(),
+        }
     }
 }
 
@@ -89,8 +99,8 @@ impl Documents {
     }
 }
 
-fn read_lifecycle(path: &Path, named: &Place, problems: &mut Problems) -> Vec<HookSpec> {
-    let text = read_text(path, named, problems);
+fn read_lifecycle(files: &Files, path: &Path, named: &Place, problems: &mut Problems) -> Vec<HookSpec> {
+    let text = read_text(files, path, named, problems);
     text.map(|text| LifecycleDocument::read(&path.display().to_string(), &text, problems)).unwrap_or_default()
 }
 
@@ -105,12 +115,18 @@ fn driver_path(file: &str, text: &str) -> Option<Placed<String>> {
 
 impl Driver {
     /// `actions` are those that hooks of the release run.
-    fn read(folder: PathBuf, named: &Place, actions: &[&Placed<Location>], problems: &mut Problems) -> Option<Self> {
+    fn read(
+        files: &Files,
+        folder: PathBuf,
+        named: &Place,
+        actions: &[&Placed<Location>],
+        problems: &mut Problems,
+    ) -> Option<Self> {
         let path = folder.join(DRIVER);
-        if leads_out(&path, &folder, named, problems) {
+        if leads_out(files, &path, &folder, named, problems) {
             return None;
         }
-        let text = read_text(&path, named, problems)?;
+        let text = read_text(files, &path, named, problems)?;
         let document = DriverDocument::read(&path.display().to_string(), &text, problems)?;
         let (mut modules, mut named) = (BTreeMap::new(), BTreeSet::new());
         for location in document.locations().chain(actions.iter().copied()) {
@@ -120,11 +136,12 @@ impl Driver {
                 continue;
             }
             let path = tidy(&folder.join(file));
-            if leads_out(&path, &folder, &location.place, problems) {
+            if leads_out(files, &path, &folder, &location.place, problems) {
                 continue;
             }
-            match input_file::read(&path, input_file::MODULE) {
-                Ok(bytes) => {
+            match files.module(&path) {
+                Ok(None) => {}
+                Ok(Some(bytes)) => {
                     modules.insert(file.clone(), bytes);
                 }
                 Err(error) => {
@@ -146,10 +163,16 @@ enum Holds {
     Release,
 }
 
-fn read_manifests(content: &Content, folder: &Path, holds: Holds, problems: &mut Problems) -> Vec<Manifest> {
+fn read_manifests(
+    reads: &Files,
+    content: &Content,
+    folder: &Path,
+    holds: Holds,
+    problems: &mut Problems,
+) -> Vec<Manifest> {
     let named = &content.path().place;
     let path = tidy(&folder.join(&content.path().value));
-    let files = match manifest_files(&path) {
+    let files = match reads.manifests(&path) {
         Ok(files) => files,
         Err(error) => {
             problems.push(named.problem(unreadable(&path, &error), "name a file or folder of manifests"));
@@ -165,46 +188,28 @@ fn read_manifests(content: &Content, folder: &Path, holds: Holds, problems: &mut
     }
     let mut manifests = Vec::new();
     for file in files {
-        if holds == Holds::Driver && leads_out(&file, folder, named, problems) {
+        if holds == Holds::Driver && leads_out(reads, &file, folder, named, problems) {
             continue;
         }
-        if let Some(text) = read_text(&file, named, problems) {
+        if let Some(text) = read_text(reads, &file, named, problems) {
             manifests.extend(Manifest::read(&file.display().to_string(), &text, problems));
         }
     }
     manifests
 }
 
-/// The file, or the files of the folder in the order of their names.
-fn manifest_files(path: &Path) -> io::Result<Vec<PathBuf>> {
-    if !fs::metadata(path)?.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let mut files = fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-    files.retain(|file| file.extension().is_some_and(|end| MANIFESTS.iter().any(|known| end == *known)));
-    files.sort();
-    Ok(files)
-}
-
 /// Whether a link leads out of the folder of a driver: then that is a problem at `named`. A driver holds all of its files, so that it
 /// can be moved as a whole, and so that one that came from elsewhere reads nothing of this machine. The folder itself may be a link.
-fn leads_out(path: &Path, folder: &Path, named: &Place, problems: &mut Problems) -> bool {
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let (Ok(real), Ok(whole)) = (fs::canonicalize(path), fs::canonicalize(folder)) else {
-        // What is not there is told by whoever reads it.
-        return false;
-    };
-    if real.starts_with(whole) {
-        return false;
-    }
+fn leads_out(files: &Files, path: &Path, folder: &Path, named: &Place, problems: &mut Problems) -> bool {
+    let Some(real) = files.outside(path, folder) else { return false };
     let message = format!("{} leads out of its folder, to {}", path.display(), real.display());
     problems.push(named.problem(message, "put the file itself there: a driver holds all of its files"));
     true
 }
 
 /// A file's text; none, and a problem at `named`, where it has none.
-fn read_text(path: &Path, named: &Place, problems: &mut Problems) -> Option<String> {
-    match input_file::read_text(path) {
+fn read_text(files: &Files, path: &Path, named: &Place, problems: &mut Problems) -> Option<String> {
+    match files.text(path) {
         Ok(text) => Some(text),
         Err(error) => {
             problems.push(named.problem(unreadable(path, &error), "correct the path, or make the file readable"));

@@ -46,7 +46,7 @@ pub(crate) async fn applied(journal: &dyn Journal, view: &ReleaseView) -> Result
 /// # Errors
 /// Where the journal cannot be read.
 pub(crate) async fn last_plan(journal: &dyn Journal, view: &ReleaseView) -> Result<Plan, Error> {
-    plan_of(journal, &view.key.change(view.changes)).await
+    plan_of(journal, &view.newest()).await
 }
 
 /// The plan of a change.

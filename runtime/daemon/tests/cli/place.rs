@@ -64,7 +64,7 @@ impl Place {
             copy(&shop.join(part), &place.path().join("shop").join(part));
         }
         place.edit("shop/manifests/server.yml", PORT, &port.to_string());
-        for folder in ["broken", "plain"] {
+        for folder in ["broken", "hooks", "plain"] {
             copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli").join(folder), &place.path().join(folder));
         }
         copy(&shop.join("actions.wasm"), &place.path().join("broken/modules/actions.wasm"));
@@ -77,6 +77,12 @@ impl Place {
 
     pub fn state(&self) -> PathBuf {
         self.path().join("state")
+    }
+
+    /// Copies an example that needs nothing built to where it is in the repository.
+    pub fn add_example(&self, name: &str) {
+        let folder = Path::new("examples-actions").join(name);
+        copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(&folder), &self.path().join(&folder));
     }
 
     fn edit(&self, file: &str, from: &str, to: &str) {

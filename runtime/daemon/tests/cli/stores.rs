@@ -47,8 +47,9 @@ async fn get_stuck(place: &Place) {
 async fn a_stuck_change_says_its_question_and_holds_the_release() {
     let place = Place::new();
     get_stuck(&place).await;
-    let told = "error: shop-1 is Stuck: is it on?\n  help: `pintle retry shop-1` goes on, `pintle cancel shop-1` stops it; \
-                it holds the release until then\n";
+    let told = "error: shop-1 is Stuck: is it on?\n  help: `pintle retry shop-1` looks or tries again, \
+                `pintle skip shop-1` goes on without that step, `pintle undo shop-1` takes the change back, \
+                `pintle cancel shop-1` stops it; it holds the release until then\n";
     assert_eq!(shell(&place, "pintle up"), (3, format!("shop-1  going on\n{told}")));
     let (code, text) = shell(&place, "pintle up shop/release-1.1.0.yml");
     assert_eq!((code, text), (3, format!("shop-1  is open: going on with it first\n{told}")));

@@ -19,6 +19,7 @@ macro_rules! transcripts {
 transcripts! {
     cancel,
     changed_module,
+    config,
     delete,
     describe,
     detach,
@@ -28,6 +29,7 @@ transcripts! {
     first_steps,
     get,
     help,
+    hooks,
     in_use,
     inspect,
     interrupt,
@@ -40,6 +42,7 @@ transcripts! {
     restore,
     retry,
     run_folder,
+    schema,
     several,
     small_machine,
     unknown,

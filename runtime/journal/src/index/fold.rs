@@ -87,7 +87,7 @@ impl IndexFold {
     pub(crate) fn take(&mut self, index: &Index, record: &Record, place: Place) -> Result<(), FoldError> {
         let kept = if let Some(kept) = load(&mut self.changes, index, &record.change)? {
             check_next(kept.change.fold.view.records, record)?;
-            kept.change.fold.view.apply(record);
+            kept.change.fold.apply(record);
             kept
         } else {
             check_next(0, record)?;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use pintle_journal::check::{CheckReport, Severity, check_store};
 use pintle_journal::journal::{ChangeQuery, Journal, JournalError};
 use pintle_journal::{LogError, OpenError, Store, StoreOptions, export};
-use pintle_lifecycle::record::Record;
+use pintle_lifecycle::record::{FORMAT, Record};
 use tempfile::TempDir;
 
 use crate::dice::{Dice, rounds};
@@ -313,7 +313,7 @@ async fn what_a_newer_pintle_wrote_is_refused_in_clear_words() {
         let store = Store::open(dir.path(), &options(with_index)).unwrap();
         let mut change = Change::new("shop", 1);
         store.append(vec![change.opened()]).await.unwrap();
-        store.append(vec![Record { v: 2, ..change.started() }]).await.unwrap();
+        store.append(vec![Record { v: FORMAT + 1, ..change.started() }]).await.unwrap();
         drop(store);
         let before = fs::read(segment(dir.path(), 1)).unwrap();
         let error = Store::open(dir.path(), &options(with_index)).unwrap_err();

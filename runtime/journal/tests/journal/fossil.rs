@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use pintle_journal::check::check_store;
 use pintle_journal::journal::Journal;
 use pintle_journal::{MemoryJournal, Store, StoreOptions, export};
+use pintle_lifecycle::record::Record;
 use tempfile::TempDir;
 
 use crate::store::{everything, history, options};
@@ -52,7 +53,10 @@ async fn a_store_of_version_1_is_read() {
     export(dir.path(), &mut lines).unwrap();
     assert_eq!(String::from_utf8(lines).unwrap(), fs::read_to_string(fossil().join("export.jsonl")).unwrap());
     assert_eq!(check_store(dir.path()).unwrap().findings, []);
-    let expected = everything(&MemoryJournal::of(history().into_iter().flatten()).unwrap()).await;
+    let expected = everything(
+        &MemoryJournal::of(history().into_iter().flatten().map(|record| Record { v: 1, ..record })).unwrap(),
+    )
+    .await;
     for with_index in [false, true] {
         let store = Store::open(dir.path(), &options(with_index)).unwrap();
         assert_eq!(everything(&store).await, expected);

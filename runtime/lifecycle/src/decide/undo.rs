@@ -48,7 +48,7 @@ pub(super) fn decide(history: &History, reason: &str) -> Vec<Decision> {
         match leaf.progress(history) {
             Progress::Done => {}
             Progress::Going(mut decisions) => {
-                decisions.extend(super::syncs_of_open_calls(history, &inside));
+                decisions.extend(super::sync::syncs_of_open_calls(history, &inside));
                 return decisions;
             }
             Progress::Failed(ending) => {

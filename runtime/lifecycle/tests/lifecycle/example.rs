@@ -41,6 +41,7 @@ fn the_shop_is_accepted_and_planned() {
             former: None,
             last_plan: None,
             fresh_uid: "0123456789abcdef",
+            queued: false,
             lifecycle: &[],
             skip_hooks: &[],
         });

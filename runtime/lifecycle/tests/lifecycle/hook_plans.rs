@@ -83,6 +83,7 @@ impl Web {
                 former: self.last.as_ref().map(|last| &last.render),
                 last_plan: self.last.as_ref(),
                 fresh_uid: "00112233445566ff",
+                queued: false,
                 skip_hooks: &self.skip,
             },
             templates,

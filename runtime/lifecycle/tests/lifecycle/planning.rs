@@ -199,6 +199,7 @@ fn plain_content_needs_no_driver() {
         former: None,
         last_plan: None,
         fresh_uid: "0",
+        queued: false,
         lifecycle: &[],
         skip_hooks: &[],
     };

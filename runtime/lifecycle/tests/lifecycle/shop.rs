@@ -124,6 +124,7 @@ impl Shop {
             former: former.filter(|_| applied.is_some()),
             last_plan: self.last.as_ref(),
             fresh_uid: "00112233445566ff",
+            queued: false,
             lifecycle: &[],
             skip_hooks: &[],
         });
@@ -166,6 +167,8 @@ impl Shop {
             namespace: plan.target.namespace.clone(),
             driver: plan.driver.clone(),
             changes: before.as_ref().map_or(1, |view| view.changes + 1),
+            begun: 0,
+            waiting: None,
             open: None,
             last_kind: plan.kind,
             last_state: state,

@@ -1,11 +1,14 @@
 //! The views that the index keeps say the same as the histories they are folded beside, and outlive their changes.
 
 use pintle_lifecycle::call::{Answer, Call, JobResult, JobSpec};
+use pintle_lifecycle::decide::decide;
 use pintle_lifecycle::ending::{ChangeState, Ending};
 use pintle_lifecycle::history::History;
 use pintle_lifecycle::ids::StepId;
-use pintle_lifecycle::plan::{ChangeKind, LeftJob, Stopped};
-use pintle_lifecycle::record::{Event, Record, Verb};
+use pintle_lifecycle::json::Json;
+use pintle_lifecycle::plan::{ChangeKind, LeftJob, Plan, Stopped};
+use pintle_lifecycle::record::{Event, FORMAT, Record, Verb};
+use pintle_lifecycle::stamp::Stamp;
 use pintle_lifecycle::view::{ChangeView, ReleaseView};
 
 use crate::decide::{setup_plan, upgrade_plan};
@@ -159,4 +162,55 @@ fn an_attempt_ends_once() {
     }
     assert_eq!(story.history.next, before + 1, "what is refused leaves no trace");
     assert_eq!(story.history.attempt(&step, 1).unwrap().finished.as_ref().unwrap().1, Ending::failed("no luck"));
+}
+
+/// A change of a release that waits for its turn behind the newest one.
+fn queued(view: ReleaseView, plan: &Plan, number: u64) -> (ReleaseView, Record) {
+    let change = view.key.change(number);
+    let event = Event::ChangeQueued { plan: plan.clone().into(), request: Json::default(), by: "bo".into() };
+    let record = Record { v: FORMAT, change, seq: 0, at: Stamp::default(), event };
+    (ReleaseView::after(Some(view), &record).unwrap(), record)
+}
+
+#[test]
+fn a_change_that_waits_says_nothing_of_the_release_until_its_turn() {
+    let plan = upgrade_plan();
+    let mut story = Story::of(&plan);
+    story.go();
+    let (view, record) = queued(story.release.clone().unwrap(), &plan, 2);
+    assert_eq!((view.changes, view.newest().number), (2, 1));
+    assert_eq!((view.waiting.as_ref().unwrap().number, view.open.as_ref().unwrap().number), (2, 1));
+    let mut waiting = History::open(&record).unwrap();
+    assert_eq!((waiting.state(), decide(&waiting)), (ChangeState::Waiting, Vec::new()));
+    // A newer one takes its place, and what becomes of it changes nothing else.
+    let (newer, _) = queued(view.clone(), &plan, 3);
+    assert_eq!((newer.changes, newer.waiting.as_ref().unwrap().number), (3, 3));
+    let finished = |change: u64| Record {
+        v: FORMAT,
+        change: newer.key.change(change),
+        seq: 1,
+        at: Stamp::default(),
+        event: Event::ChangeFinished { state: ChangeState::Superseded, message: "shop-3 came after it".into() },
+    };
+    let after = ReleaseView::after(Some(newer.clone()), &finished(2)).unwrap();
+    assert_eq!(
+        (after.last_state, after.open.clone(), after.waiting.clone()),
+        (newer.last_state, newer.open, newer.waiting)
+    );
+    let cancelled = ReleaseView::after(Some(after.clone()), &finished(3)).unwrap();
+    assert_eq!((cancelled.waiting, cancelled.open), (None, after.open.clone()));
+    // Its turn comes.
+    let turn = Record {
+        v: FORMAT,
+        change: record.change.clone(),
+        seq: 1,
+        at: Stamp::default(),
+        event: Event::ChangeOpened { plan: Plan { generation: 9, ..plan.clone() }.into(), by: "bo".into() },
+    };
+    waiting.apply(&turn).unwrap();
+    assert_eq!((waiting.state(), waiting.plan.generation), (ChangeState::Running, 9));
+    assert_eq!(decide(&waiting).len(), 1);
+    let opened = ReleaseView::after(Some(view), &turn).unwrap();
+    assert_eq!((opened.newest().number, opened.waiting, opened.generation), (2, None, 9));
+    assert!(waiting.apply(&Record { seq: 2, ..turn }).is_err(), "it is open once");
 }

@@ -137,6 +137,7 @@ impl World {
                 former,
                 last_plan,
                 fresh_uid: "00112233445566ff",
+                queued: false,
                 lifecycle: &[],
                 skip_hooks: &[],
             },

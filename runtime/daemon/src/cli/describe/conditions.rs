@@ -23,7 +23,7 @@ pub(super) fn conditions(view: &ReleaseView, plan: &Plan, newest: Option<&Change
 }
 
 fn applied(view: &ReleaseView, plan: &Plan) -> Condition {
-    let change = view.key.change(view.changes);
+    let change = view.newest();
     let condition =
         |status, reason: &str, message| Condition { name: "Applied", status, reason: reason.to_owned(), message };
     let not = |reason, message| condition(ConditionStatus::False, reason, message);
@@ -57,7 +57,7 @@ fn change_succeeded(view: &ReleaseView, newest: Option<&ChangeView>) -> Conditio
         _ => ConditionStatus::Unknown,
     };
     let why = newest.and_then(|newest| newest.message.lines().next()).map(|line| format!(": {line}"));
-    let (kind, change, why) = (view.last_kind, view.key.change(view.changes), why.unwrap_or_default());
+    let (kind, change, why) = (view.last_kind, view.newest(), why.unwrap_or_default());
     Condition {
         name: "ChangeSucceeded",
         status,

@@ -24,13 +24,16 @@ impl Next {
 pub(super) fn of_change(change: &ChangeKey, state: ChangeState, is_newest: bool) -> Vec<Next> {
     let retry = || Next::new(format!("pintle retry {change}"), "makes a new attempt of the failed step");
     let cancel = || Next::new(format!("pintle cancel {change}"), "ends it as it is; nothing is undone");
+    let skip = || Next::new(format!("pintle skip {change}"), "goes on after that step as if it had succeeded");
+    let undo = || Next::new(format!("pintle undo {change}"), "takes back what it did, unless it passed a pivot");
     let mut next = Vec::new();
     match state {
         ChangeState::Running | ChangeState::Waiting => {
             next.extend([Next::new("pintle up".to_owned(), "goes on with it, unless another Pintle does"), cancel()]);
         }
-        ChangeState::Stuck => next.extend([retry(), cancel()]),
-        ChangeState::Failed | ChangeState::Cancelled | ChangeState::Superseded if is_newest => next.push(retry()),
+        ChangeState::Stuck => next.extend([retry(), skip(), undo(), cancel()]),
+        ChangeState::Failed if is_newest => next.extend([retry(), skip(), undo()]),
+        ChangeState::Cancelled | ChangeState::Superseded if is_newest => next.extend([retry(), undo()]),
         _ => {}
     }
     next.push(Next::new(
@@ -42,7 +45,7 @@ pub(super) fn of_change(change: &ChangeKey, state: ChangeState, is_newest: bool)
 
 /// Commands that help with a release, by its newest change.
 pub(super) fn of_release(view: &ReleaseView) -> Vec<Next> {
-    let change = view.key.change(view.changes);
+    let change = view.newest();
     if view.deleted {
         return vec![Next::new("pintle up FILE".to_owned(), "sets up a new release of this name")];
     }

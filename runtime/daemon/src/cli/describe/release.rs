@@ -166,7 +166,7 @@ fn state(view: &ReleaseView, component: &str, is_applied: bool) -> String {
             let cure = if view.last_state == ChangeState::Succeeded {
                 "the next change of the release starts it".to_owned()
             } else {
-                format!("`pintle retry {}` or the next change starts it", view.key.change(view.changes))
+                format!("`pintle retry {}` or the next change starts it", view.newest())
             };
             format!("stopped since {} (had {} {replicas}); {cure}", stopped.since, stopped.former)
         }

@@ -94,6 +94,7 @@ impl Plain {
             }
             // The question of a stuck change is told when following it is over.
             Event::ChangeOpened { .. }
+            | Event::ChangeQueued { .. }
             | Event::CallIntent { .. }
             | Event::StepLog { .. }
             | Event::HookCreated { .. }

@@ -1,0 +1,39 @@
+//! What calls of actions did to the release, as far as later calls and changes need it.
+
+use super::History;
+use crate::call::{Answer, Call};
+use crate::plan::{LeftJob, Stopped};
+
+impl History {
+    /// What an answered call changed of the release.
+    pub(super) fn effect(&mut self, call: &Call, answer: &Answer) {
+        match (call, answer) {
+            (_, Answer::Stopped { former }) => {
+                for (component, replicas) in former {
+                    self.stopped
+                        .entry(component.clone())
+                        .or_insert_with(|| Stopped { former: *replicas, since: self.key.to_string() });
+                }
+            }
+            (_, Answer::Started { replicas }) => self.stopped.retain(|component, _| !replicas.contains_key(component)),
+            (Call::JobRun { .. }, Answer::Job { result }) => self.leave_job(&result.id),
+            (_, Answer::JobStarted { id }) => self.leave_job(id),
+            _ => {}
+        }
+    }
+
+    /// What an earlier change left stopped and this one stops too is held through this one's syncs.
+    pub(super) fn take_over(&mut self, call: &Call) {
+        let Call::Stop { components } = call else { return };
+        let me = self.key.to_string();
+        for component in components {
+            if let Some(stopped) = self.stopped.get_mut(component) {
+                stopped.since.clone_from(&me);
+            }
+        }
+    }
+
+    fn leave_job(&mut self, id: &str) {
+        self.left_job = Some(LeftJob { id: id.to_owned(), change: self.key.to_string() });
+    }
+}
