@@ -172,8 +172,8 @@ async fn another_log_is_told_and_is_no_other_behaviour() {
         let other = life.planned(|plan| plan["phases"][0]["nodes"][0]["actions"][0]["args"] = json!(lines));
         let verdict = verdict(&other).await;
         assert_eq!(verdict.behaviour, Behaviour::Same);
-        let line = verdict.other_line.unwrap();
-        assert_eq!((line.number, line.journal.is_some(), line.module.is_some()), (number, journal, module));
+        let told = verdict.other_line.unwrap();
+        assert_eq!((told.number, told.journal.is_some(), told.module.is_some()), (number, journal, module));
         assert_eq!(verdict.lines.len(), lines);
     }
     // A line of Pintle's own is none of the module's.
@@ -187,9 +187,9 @@ async fn another_log_is_told_and_is_no_other_behaviour() {
     };
     let short = Life::of("log", json!(1)).await;
     short.and([log(None, "the platform does not answer"), log(Some(0), "other words")]).await;
-    let line = verdict(&short.ended(Ending::succeeded()).await).await.other_line.unwrap();
-    assert_eq!((line.number, line.journal.unwrap().message.as_str()), (0, "other words"));
-    assert_eq!(line.module.unwrap().level, Level::Info);
+    let told = verdict(&short.ended(Ending::succeeded()).await).await.other_line.unwrap();
+    assert_eq!((told.number, told.journal.unwrap().message.as_str()), (0, "other words"));
+    assert_eq!(told.module.unwrap().level, Level::Info);
 }
 
 #[tokio::test]
