@@ -66,6 +66,8 @@ pub enum Error {
     Deleted { name: String, by: ChangeKey },
     #[error("there is no change `{id}` of the tenant `{tenant}`")]
     NoChange { id: String, tenant: String, near: Vec<String> },
+    #[error("{change} has no attempt of an action `{wanted}`")]
+    NoAttempt { change: ChangeKey, wanted: String, known: Vec<String> },
     #[error("the store {} is in use by pid {pid} ({what}{since})", dir.display())]
     InUse { dir: PathBuf, pid: u32, what: String, since: String },
     #[error(transparent)]
@@ -120,7 +122,9 @@ impl Error {
             Self::Ended { state, .. } => Exit::of(*state),
             Self::Tried { .. } | Self::Restore { .. } => Exit::ChangeFailed,
             Self::Busy { .. } | Self::InUse { .. } => Exit::Busy,
-            Self::NoRelease { .. } | Self::Deleted { .. } | Self::NoChange { .. } => Exit::NotFound,
+            Self::NoRelease { .. } | Self::Deleted { .. } | Self::NoChange { .. } | Self::NoAttempt { .. } => {
+                Exit::NotFound
+            }
             Self::Open(error) if matches!(**error, pintle_journal::OpenError::Missing { .. }) => Exit::NotFound,
             Self::Open(_) | Self::Log(_) | Self::Sandbox(SandboxError::File(_)) => Exit::Store,
             Self::Journal(error) => of_journal(error),
@@ -163,6 +167,8 @@ impl Error {
             ),
             Self::NoRelease { near, .. } => near_or(near, "`pintle get releases` lists what there is"),
             Self::NoChange { near, .. } => near_or(near, "`pintle get changes` lists what there is"),
+            Self::NoAttempt { known, .. } if known.is_empty() => "it ran no action".to_owned(),
+            Self::NoAttempt { known, .. } => format!("it has {}", known.join("; ")),
             Self::Deleted { .. } => "`pintle up` with its document sets it up anew".to_owned(),
             Self::InUse { pid, .. } => {
                 format!("wait for its end, or end it with `kill {pid}`: its changes go on with the next `pintle up`")

@@ -36,7 +36,7 @@ pub struct Action {
 
 /// What is run.
 #[derive(Debug)]
-enum Way {
+pub(crate) enum Way {
     Guest {
         module: String,
         entry: Entry,
@@ -217,19 +217,23 @@ impl Action {
         Ok(())
     }
 
-    /// What WASI randomness of the guest starts from: the same in every stay.
     fn seed(&self) -> [u8; 32] {
         let change = self.attempt.log().look(|history| history.key.stored());
-        let text = format!("{change}/{}/{}", self.attempt.step(), self.attempt.number());
-        let hex = digest::sha256(text.as_bytes());
-        let mut seed = [0; 32];
-        seed.copy_from_slice(&digest::unhex(&hex).expect("a sha256 is hex")[..32]);
-        seed
+        seed(&change, self.attempt.step(), self.attempt.number())
     }
 }
 
+/// What WASI randomness of the guest starts from: the same in every stay, and in every replay.
+pub(crate) fn seed(change: &str, step: &StepId, attempt: u32) -> [u8; 32] {
+    let text = format!("{change}/{step}/{attempt}");
+    let hex = digest::sha256(text.as_bytes());
+    let mut seed = [0; 32];
+    seed.copy_from_slice(&digest::unhex(&hex).expect("a sha256 is hex")[..32]);
+    seed
+}
+
 /// What the step runs; none where that is no action and no undo of calls.
-fn way(history: &History, step: &StepId) -> Option<Way> {
+pub(crate) fn way(history: &History, step: &StepId) -> Option<Way> {
     if !is_of_undo(step) {
         let action = history.plan.action(step)?;
         return Some(Way::Guest { module: action.module.clone(), entry: Entry::Run(action.export.clone()) });

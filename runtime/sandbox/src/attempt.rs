@@ -316,7 +316,8 @@ fn can_rest(call: &Call) -> Option<usize> {
     }
 }
 
-fn facts(change: &str, plan: &Plan, step: &StepId, args: &Json, attempt: u32) -> Facts {
+/// What a guest may know of its change.
+pub(crate) fn facts(change: &str, plan: &Plan, step: &StepId, args: &Json, attempt: u32) -> Facts {
     let json = |value: &Json| if value.is_null() { "{}".to_owned() } else { value.as_str().to_owned() };
     Facts {
         release: plan.target.release.name.clone(),

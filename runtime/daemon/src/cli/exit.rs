@@ -47,12 +47,12 @@ impl Exit {
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Ok => "ok",
-            Self::ChangeFailed => "a change failed or was cancelled",
+            Self::ChangeFailed => "a change failed or was cancelled, or a replay differs",
             Self::Invalid => "invalid input: usage, documents or modules",
             Self::Stuck => "a change is stuck: it needs a person",
             Self::Store => "store trouble: damaged, full, or written by a newer Pintle",
             Self::Busy => "busy: another Pintle has the store, or the release has an open change",
-            Self::NotFound => "no such release or change",
+            Self::NotFound => "no such release, change or step",
             Self::Detached => "detached before the end; the next `pintle up` goes on",
             Self::Defect => "a defect of Pintle",
             Self::Machine => "this machine refuses what Pintle needs: address space, threads, signals",

@@ -19,6 +19,7 @@ mod logs;
 mod paint;
 mod plan;
 mod print;
+mod replay;
 mod report;
 mod rollback;
 mod schema;
@@ -72,6 +73,7 @@ enum Verb {
     Describe(describe::Describe),
     Steps(steps::Steps),
     Logs(logs::Logs),
+    Replay(replay::Replay),
     Upgrade(upgrade::Upgrade),
     Rollback(rollback::Rollback),
     Delete(delete::Delete),
@@ -96,6 +98,7 @@ impl Verb {
             Self::Describe(verb) => verb.run(global).await,
             Self::Steps(verb) => verb.run(global).await,
             Self::Logs(verb) => verb.run(global).await,
+            Self::Replay(verb) => verb.run(global).await,
             Self::Upgrade(verb) => verb.run(global).await,
             Self::Rollback(verb) => verb.run(global).await,
             Self::Delete(verb) => verb.run(global).await,

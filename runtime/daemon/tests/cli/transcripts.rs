@@ -38,6 +38,8 @@ transcripts! {
     plan,
     problems,
     queue,
+    replay,
+    replay_modules,
     restore,
     retention,
     retry,

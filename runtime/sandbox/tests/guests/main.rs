@@ -8,6 +8,7 @@
 //! | panic, error, exit, what has no answer | `endings` |
 //! | floods of the log, of lines of nothing, of output, of calls | `bounds`, `replay` |
 //! | a call without a grant, other calls in a replay, one more, one fewer | `replay`, and the crash matrix |
+//! | another build on the journal of an old run | `verdicts` |
 //! | time and chance | `isolation`, `replay` |
 //! | too large, cut off, no component, another world or version, 10,000 exports | `admission` |
 //! | bytes changed at random | `mutations` |
@@ -25,7 +26,9 @@ mod components;
 mod endings;
 mod isolation;
 mod keeping;
+mod life;
 mod mutations;
 mod replay;
 mod rig;
 mod script;
+mod verdicts;

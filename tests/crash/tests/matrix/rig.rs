@@ -8,13 +8,13 @@ use pintle_journal::MemoryJournal;
 use pintle_journal::change_log::ChangeLog;
 use pintle_journal::clock::{Clock, VirtualClock};
 use pintle_journal::journal::Journal;
-use pintle_lifecycle::ending::ChangeState;
+use pintle_lifecycle::ending::{ChangeState, Ending};
 use pintle_lifecycle::history::History;
 use pintle_lifecycle::ids::ChangeKey;
 use pintle_lifecycle::plan::Plan;
 use pintle_lifecycle::record::{Event, Verb};
 use pintle_platform::simulated::{Simulated, World};
-use pintle_sandbox::{Intents, Sandbox};
+use pintle_sandbox::{Behaviour, Intents, Replay, Sandbox};
 
 /// A machine, its journal and the world around it.
 pub struct Rig {
@@ -72,9 +72,24 @@ impl Rig {
             };
             match life {
                 Life::Died => self.restart(),
-                Life::Ended(state) => return state,
+                Life::Ended(state) => {
+                    self.replay(change).await;
+                    return state;
+                }
                 Life::Failed(error) => panic!("the drive failed: {error}"),
             }
+        }
+    }
+
+    /// Whatever happened, each attempt does the same again on its journal alone, but for those that broke their replay already.
+    async fn replay(&self, change: &ChangeKey) {
+        let records = self.journal.records(change).await.expect("the journal reads");
+        for replay in Replay::all(&records).expect("the records fit together") {
+            let module = self.sandbox.module(&replay.module).await.expect("the module is there");
+            let verdict = replay.run(&self.sandbox, &module).await.expect("there is room");
+            let differs = matches!(verdict.behaviour, Behaviour::Differs(_)) || verdict.other_line.is_some();
+            let is_broken = matches!(verdict.recorded, Some(Ending::Nondeterministic { .. }));
+            assert_eq!(differs, is_broken, "{}, attempt {}: {verdict:?}", replay.step, replay.attempt);
         }
     }
 
@@ -96,7 +111,10 @@ impl Rig {
         let asked = log.record(Event::Asked { verb, by: "matrix".to_owned() }).expect("the verb fits");
         asked.await.expect("the verb is recorded");
         match self.live(Arc::new(log)).await {
-            Life::Ended(state) => state,
+            Life::Ended(state) => {
+                self.replay(change).await;
+                state
+            }
             Life::Died => panic!("nobody was to die here"),
             Life::Failed(error) => panic!("the drive failed: {error}"),
         }
