@@ -229,7 +229,7 @@ impl Drive<'_> {
         let (driver, log) = (self.driver.clone(), Arc::clone(&self.log));
         let (step, name) = (step.clone(), place.clone());
         let running = match work {
-            Work::Undo if driver.undoes_objects(&log, &step) => {
+            Work::Undo if undoes_objects(&log, &step) => {
                 self.durable().await?;
                 let hook = self.hook(&step, attempt);
                 self.start(async move { (name, hook.clean_up().await) })
@@ -369,6 +369,12 @@ impl From<End> for WorkEnd {
     }
 }
 
+/// Whether a step of undo is of a hook that made objects.
+fn undoes_objects(log: &ChangeLog, step: &StepId) -> bool {
+    let undone = step.parent();
+    log.look(|history| undone.is_some_and(|undone| history.plan.hook(&undone).is_some_and(Hook::makes_objects)))
+}
+
 /// What a panic said.
 fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
@@ -376,12 +382,6 @@ fn words(panic: &(dyn Any + Send)) -> String {
 }
 
 impl Driver {
-    /// Whether a step of undo is of a hook that made objects.
-    fn undoes_objects(&self, log: &ChangeLog, step: &StepId) -> bool {
-        let undone = step.parent();
-        log.look(|history| undone.is_some_and(|undone| history.plan.hook(&undone).is_some_and(Hook::makes_objects)))
-    }
-
     fn action(&self, log: Arc<ChangeLog>, step: &StepId, attempt: u32) -> Option<Action> {
         Action::new(self.sandbox.clone(), log, Arc::clone(&self.platform), step, attempt, self.residency, self.intents)
     }

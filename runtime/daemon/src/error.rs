@@ -116,9 +116,8 @@ impl Error {
             | Self::Module { .. }
             | Self::Unreadable { .. }
             | Self::Unwritable { .. }
+            | Self::Templates(RenderError::TooLarge { .. } | RenderError::Values)
             | Self::Output(_) => Exit::Invalid,
-            Self::Templates(RenderError::Unavailable(_)) => Exit::Machine,
-            Self::Templates(RenderError::TooLarge { .. } | RenderError::Values) => Exit::Invalid,
             Self::Ended { state, .. } => Exit::of(*state),
             Self::Tried { .. } | Self::Restore { .. } => Exit::ChangeFailed,
             Self::Busy { .. } | Self::InUse { .. } => Exit::Busy,
@@ -136,7 +135,7 @@ impl Error {
                 DriveError::Journal(error) => of_journal(error),
                 _ => Exit::Defect,
             },
-            Self::Sandbox(_) | Self::Signals(_) => Exit::Machine,
+            Self::Sandbox(_) | Self::Signals(_) | Self::Templates(RenderError::Unavailable(_)) => Exit::Machine,
             Self::Defect(_) => Exit::Defect,
         }
     }

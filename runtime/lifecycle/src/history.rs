@@ -175,13 +175,7 @@ impl History {
 
     fn take(&mut self, record: &Record) -> Result<(), String> {
         match &record.event {
-            Event::ChangeOpened { plan, .. } if self.waiting => {
-                self.waiting = false;
-                self.applied = plan.former.as_ref().map(|render| render.reference.clone());
-                self.stopped.clone_from(&plan.stopped);
-                self.left_job.clone_from(&plan.left_job);
-                self.plan = Arc::clone(plan);
-            }
+            Event::ChangeOpened { plan, .. } if self.waiting => self.begin(plan),
             Event::ChangeOpened { .. } | Event::ChangeQueued { .. } => return Err("the change is open already".into()),
             Event::StepStarted { step, attempt, parent, kind, title, .. } => {
                 let started = self.start(step, *kind, parent.as_ref(), title);
@@ -249,6 +243,15 @@ impl History {
             }
         }
         Ok(())
+    }
+
+    /// Its turn has come.
+    fn begin(&mut self, plan: &Arc<Plan>) {
+        self.waiting = false;
+        self.applied = plan.former.as_ref().map(|render| render.reference.clone());
+        self.stopped.clone_from(&plan.stopped);
+        self.left_job.clone_from(&plan.left_job);
+        self.plan = Arc::clone(plan);
     }
 
     fn take_outcome(

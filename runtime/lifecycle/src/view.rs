@@ -235,12 +235,9 @@ impl ReleaseView {
         self.last_state = ChangeState::Succeeded;
         self.generation = self.generation.max(plan.generation);
         self.driver.clone_from(&plan.driver);
-        match plan.kind {
-            ChangeKind::Delete => {}
-            _ => {
-                self.applied = Some(plan.render.reference.clone());
-                self.applied_by = Some(open);
-            }
+        if plan.kind != ChangeKind::Delete {
+            self.applied = Some(plan.render.reference.clone());
+            self.applied_by = Some(open);
         }
         self.succeed();
     }

@@ -58,7 +58,7 @@ async fn go_on(session: &mut Session) -> Result<Exit, Error> {
     for change in session.pintle.journal().open_changes().await? {
         let log = session.pintle.recover(&change).await?;
         // Its turn comes below.
-        if log.look(|history| history.state()) != ChangeState::Waiting {
+        if log.look(pintle_lifecycle::history::History::state) != ChangeState::Waiting {
             session.say(&format!("{change}  going on"));
             logs.push(log);
         }

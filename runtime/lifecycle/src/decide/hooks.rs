@@ -51,7 +51,7 @@ pub(super) fn begin_sync_failed(history: &History, within: &StepId) -> Vec<Decis
 }
 
 /// The hook of a phase that makes the change fail, with how it ended.
-pub(super) fn failed<'a>(history: &'a History, phase: HookPhase) -> Option<(&'a Hook, &'a Ending)> {
+pub(super) fn failed(history: &History, phase: HookPhase) -> Option<(&Hook, &Ending)> {
     let all = Group::of(&history.plan.hooks, phase).flat_map(|group| group.hooks);
     all.filter(|hook| hook.on_failure != OnFailure::Continue).find_map(|hook| {
         let ending = history.step(history.hook_step(hook)?)?.ending()?;
@@ -65,16 +65,13 @@ fn group(history: &History, group: &Group<'_>, within: Option<&StepId>, may_star
     let mut objects_are_there = true;
     for hook in group.hooks {
         // What Jobs and Pods of the group need is there before they are.
-        if !hook.makes_objects() && !objects_are_there {
-            waits = true;
-            continue;
-        }
-        if history.hook_step(hook).is_none() && (failed.is_some() || !may_start(hook)) {
+        let lacks_objects = !hook.makes_objects() && !objects_are_there;
+        let is_new = history.hook_step(hook).is_none();
+        if lacks_objects || (is_new && (failed.is_some() || !may_start(hook))) {
             waits = true;
             continue;
         }
         match one(history, hook, within) {
-            Progress::Done => {}
             Progress::Going(decisions) => {
                 objects_are_there &= !hook.makes_objects();
                 waits |= decisions.is_empty();
@@ -82,7 +79,7 @@ fn group(history: &History, group: &Group<'_>, within: Option<&StepId>, may_star
             }
             Progress::Failed(Ending::Superseded) => return Progress::Failed(Ending::Superseded),
             Progress::Failed(ending) if stops(hook) => failed = failed.or(Some(ending)),
-            Progress::Failed(_) => {}
+            Progress::Done | Progress::Failed(_) => {}
         }
     }
     match failed {

@@ -100,7 +100,9 @@ fn from(kind: ChangeKind, view: &ReleaseView, last: &Plan) -> Plan {
 fn delete(view: &ReleaseView, last: &Plan) -> Plan {
     let mut phases = last.on_delete.clone();
     if last.deletion.keep_workloads {
-        phases.iter_mut().for_each(|phase| phase.nodes.retain(|node| !matches!(node, Node::Remove { .. })));
+        for phase in &mut phases {
+            phase.nodes.retain(|node| !matches!(node, Node::Remove { .. }));
+        }
     }
     let reason = if last.deletion.keep_workloads {
         "the release shall go, and what it applied shall stay (`keepWorkloads`)"

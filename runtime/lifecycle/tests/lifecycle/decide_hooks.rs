@@ -141,9 +141,9 @@ fn cleanup_follows_the_policy_and_comes_before_the_next_group() {
         for (succeeds, cleans) in [(true, after_success), (false, after_failure)] {
             let (mut story, _) = syncing(vec![cleaned(hook(pre, "a"), policy), of_weight(pre, "b", 1)]);
             if succeeds {
-                story.succeed("sync/pre-sync/a")
+                story.succeed("sync/pre-sync/a");
             } else {
-                story.fail("sync/pre-sync/a")
+                story.fail("sync/pre-sync/a");
             }
             let next = ["start sync/pre-sync/b 1", "run sync/pre-sync/b 1: hook"];
             let cleanup = ["start sync/pre-sync/a/cleanup 1", "run sync/pre-sync/a/cleanup 1: clean up"];
@@ -295,9 +295,10 @@ fn sync_failed_starts_at_failures_of_the_apply_stage_alone() {
     for (where_, starts) in
         [("sync/pre-sync/pre", false), ("sync/apply", true), ("sync/health", true), ("sync/post-sync/post", false)]
     {
-        for ending in
-            [Ending::failed("no luck"), Ending::TimedOut { message: "late".into(), output: Default::default() }]
-        {
+        for ending in [
+            Ending::failed("no luck"),
+            Ending::TimedOut { message: "late".into(), output: pintle_lifecycle::call::Output::default() },
+        ] {
             let mut story = Story::of(&Plan { health: health(), ..plain(hooks()) });
             let mut told = story.go();
             for step in ["sync/pre-sync/pre", "sync/apply", "sync/post-sync/post", "sync/health"] {

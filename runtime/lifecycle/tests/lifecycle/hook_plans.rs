@@ -76,7 +76,7 @@ impl Web {
                 driver: None,
                 lifecycle: &[],
                 manifests: &manifests,
-                modules: &Default::default(),
+                modules: &std::collections::BTreeMap::default(),
                 tenant: "acme",
                 folders: Folders { release: "/r".into(), driver: None, images: "/i".into() },
                 view: self.view.as_ref(),

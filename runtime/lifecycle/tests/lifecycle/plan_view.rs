@@ -53,7 +53,7 @@ lifecycle:
 
 fn shop() -> Shop {
     let mut shop = Shop::new();
-    shop.release += &HOOKS;
+    shop.release += HOOKS;
     shop
 }
 

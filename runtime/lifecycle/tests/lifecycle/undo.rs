@@ -168,9 +168,9 @@ fn after_a_pivot_a_change_only_goes_forward() {
         let mut story = Story::of(&plain(vec![pivot.clone(), undo.clone()]));
         story.go();
         if passes {
-            story.succeed("sync/pre-sync/migrate")
+            story.succeed("sync/pre-sync/migrate");
         } else {
-            story.fail("sync/pre-sync/migrate")
+            story.fail("sync/pre-sync/migrate");
         }
         story.go();
         story.apply("sync/apply");
@@ -191,7 +191,10 @@ fn a_sync_by_itself_goes_back_and_objects_of_hooks_go() {
     story.go();
     story.apply("sync/apply");
     story.go();
-    story.end("sync/post-sync/smoke", Ending::TimedOut { message: "late".into(), output: Default::default() });
+    story.end(
+        "sync/post-sync/smoke",
+        Ending::TimedOut { message: "late".into(), output: pintle_lifecycle::call::Output::default() },
+    );
     assert_eq!(
         story.go()[1..],
         ["undo: Run the postSync hook smoke: TimedOut: late", "start sync/apply/undo 1", "run sync/apply/undo 1: undo"]

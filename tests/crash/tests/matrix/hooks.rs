@@ -142,9 +142,9 @@ fn after_any_record_hooks_go_on() {
                 waiting.set(&mut rig);
                 let stored = rig.journal.len() + stored;
                 if lost {
-                    rig.journal.stop_after(stored)
+                    rig.journal.stop_after(stored);
                 } else {
-                    rig.journal.stop_at(stored)
+                    rig.journal.stop_at(stored);
                 }
                 let state = rig.change(&change(2), &plan).await;
                 let history = rig.history(&change(2)).await;
@@ -277,7 +277,7 @@ fn verdicts_survive_what_happens_to_the_workload() {
                     let name = world.hook_workloads()[0].hook.name.clone();
                     assert!(world.delete_hook_workload(&name));
                 }
-                std::future::pending::<()>().await
+                std::future::pending::<()>().await;
             };
             let second = change(2);
             let state = tokio::select! {

@@ -65,9 +65,9 @@ fn after_any_record_the_way_back_goes_on() {
                     waiting.set(&mut rig);
                     let stored = rig.journal.len() + stored;
                     if lost {
-                        rig.journal.stop_after(stored)
+                        rig.journal.stop_after(stored);
                     } else {
-                        rig.journal.stop_at(stored)
+                        rig.journal.stop_at(stored);
                     }
                     let state = rig.change(&change(2), &plan).await;
                     let history = rig.history(&change(2)).await;
@@ -146,11 +146,11 @@ fn what_somebody_changed_since_is_asked_about() {
         // The action stops the worker and fails; somebody else starts one replica before the undo looks.
         let world = rig.world.clone();
         let nth = rig.world.calls(Method::Status) + 2;
-        rig.world.script_fault(Method::Status, nth, Fault::Delay(std::time::Duration::from_secs(60)));
+        rig.world.script_fault(Method::Status, nth, Fault::Delay(std::time::Duration::from_mins(1)));
         let somebody = async {
             tokio::time::sleep(std::time::Duration::from_secs(10)).await;
             world.scale_as_somebody(UID, &workload("task-worker"), 5);
-            std::future::pending::<()>().await
+            std::future::pending::<()>().await;
         };
         let second = change(2);
         let state = tokio::select! {
