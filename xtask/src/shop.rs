@@ -23,6 +23,33 @@ const PORT: &str = "18081";
 /// How `pintle` exits where there is no store, or no such release.
 pub const NOT_FOUND: i32 = 6;
 
+/// Hooks around each sync, which write down that they ran.
+const HOOKS: &str = r#"
+lifecycle:
+  preSync:
+    - name: before
+      type: Job
+      onFailure: Fail
+      cleanup: OnSuccess
+      jobTemplate:
+        spec:
+          backoffLimit: 0
+          template:
+            spec:
+              restartPolicy: Never
+              containers:
+                - {name: a, image: host, command: [sh, -c, 'echo $PINTLE_HOOK >>"$PINTLE_RELEASE_DIR/hooks.log"; sleep 0.05']}
+  postSync:
+    - name: after
+      type: Pod
+      deleteBeforeCreation: true
+      podTemplate:
+        spec:
+          restartPolicy: Never
+          containers:
+            - {name: a, image: host, command: [sh, -c, 'echo $PINTLE_HOOK >>"$PINTLE_RELEASE_DIR/hooks.log"; sleep 0.05']}
+"#;
+
 /// A copy of the example with a state of its own.
 pub struct Shop {
     pintle: PathBuf,
@@ -69,6 +96,28 @@ impl Shop {
         let slow = format!("{listen}, SHOP_MIGRATE_MS: \"{migrate_ms}\"");
         fs::write(&manifest, text.replace(&listen, &slow).replace(PORT, &port.to_string()))?;
         Ok(shop)
+    }
+
+    /// Gives each document of the release hooks that write down that they ran.
+    pub fn add_hooks(&self) -> Result<()> {
+        for name in ["release.yml", "release-1.1.0.yml", "release-1.2.0.yml"] {
+            let path = self.folder.join(name);
+            let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            fs::write(&path, text + HOOKS)?;
+        }
+        Ok(())
+    }
+
+    /// The names of the hooks' workloads that have run since the release was set up, one for each time.
+    pub fn hooks_run(&self) -> Result<Vec<String>> {
+        let Some(file) = self.release_folder()?.map(|release| release.join("dir/hooks.log")) else {
+            return Ok(Vec::new());
+        };
+        if !file.exists() {
+            return Ok(Vec::new());
+        }
+        let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        Ok(text.lines().map(str::to_owned).collect())
     }
 
     pub fn document(&self, name: &str) -> String {

@@ -40,12 +40,14 @@ pub(crate) async fn wait(log: &ChangeLog, platform: &dyn Platform, step: &StepId
     let mut gate = Gate { health, target: &plan.target, platform, last: &mut last };
     let all = async {
         for workload in &objects {
-            match patiently(log, step, attempt, || platform_ready(platform, &plan.target, workload)).await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => return WorkEnd::Ended(Ending::failed(error.to_string())),
-                Err(impatience) => return impatience.into(),
+            let rules = gate.rules(workload);
+            // A rule takes the place of what the kind says by itself.
+            if rules.is_empty()
+                && let Some(end) = by_kind(log, platform, step, attempt, (&plan.target, workload)).await
+            {
+                return end;
             }
-            for rule in gate.rules(workload) {
+            for rule in rules {
                 loop {
                     match gate.holds(&rule, workload).await {
                         Ok(true) => break,
@@ -68,8 +70,22 @@ pub(crate) async fn wait(log: &ChangeLog, platform: &dyn Platform, step: &StepId
     WorkEnd::Ended(Ending::failed(format!("not healthy after {late}{why}")))
 }
 
-async fn platform_ready(platform: &dyn Platform, target: &Target, workload: &Workload) -> Result<(), PlatformError> {
-    if WITH_REPLICAS.contains(&workload.kind.as_str()) { platform.wait_ready(target, workload).await } else { Ok(()) }
+/// Waits until a workload is ready as its platform sees it; tells where the step ends by that.
+async fn by_kind(
+    log: &ChangeLog,
+    platform: &dyn Platform,
+    step: &StepId,
+    attempt: u32,
+    (target, workload): (&Target, &Workload),
+) -> Option<WorkEnd> {
+    if !WITH_REPLICAS.contains(&workload.kind.as_str()) {
+        return None;
+    }
+    match patiently(log, step, attempt, || platform.wait_ready(target, workload)).await {
+        Ok(Ok(())) => None,
+        Ok(Err(error)) => Some(WorkEnd::Ended(Ending::failed(error.to_string()))),
+        Err(impatience) => Some(impatience.into()),
+    }
 }
 
 /// The conditions of the assessment.

@@ -210,6 +210,9 @@ impl History {
                     return Err(format!("attempt {attempt} of {step} has ended already"));
                 }
                 tried.finished = Some((record.at, ending.clone()));
+                if step.name() == "remove" && matches!(ending, Ending::Succeeded { .. }) {
+                    self.applied = None;
+                }
                 if let Ending::Succeeded { applied: Some(applied) } = ending {
                     self.applied = Some(applied.clone());
                     // A sync lifts what an earlier change left stopped.

@@ -259,6 +259,11 @@ impl ReleaseView {
                 // A sync lifts what an earlier change left stopped.
                 self.stopped.retain(|_, stopped| stopped.since == change);
             }
+            // A removal, of a delete or on the way back from a setup.
+            Event::StepFinished { step, ending: Ending::Succeeded { .. }, .. } if step.name() == "remove" => {
+                self.applied = None;
+                self.applied_by = None;
+            }
             // What an earlier change left stopped and this one stops too is held through this one's syncs.
             Event::CallIntent { call: Call::Stop { components }, .. } => {
                 for component in components {

@@ -27,6 +27,7 @@ impl Lane<'_> {
             self.lose(&format!("the migration to {version} never finished"));
         }
         self.check_migrations(&records)?;
+        self.check_hooks(version)?;
         if self.met.kills || self.met.full_disk {
             self.bring_back(document)?;
         }
@@ -81,6 +82,21 @@ impl Lane<'_> {
             if started > asked as u64 {
                 self.double(&format!("the migration to {version} started {started} times for {asked} Jobs"));
             }
+        }
+        Ok(())
+    }
+
+    /// Each workload of a hook ran at most once, and each version that is applied had its own before it.
+    fn check_hooks(&self, version: &str) -> Result<()> {
+        let run = self.shop.hooks_run()?;
+        let once: BTreeSet<&String> = run.iter().collect();
+        if once.len() < run.len() {
+            self.double(&format!("a hook ran twice: {run:?}"));
+        }
+        let versions = ["1.0.0", "1.1.0", "1.2.0"].iter().take_while(|known| **known != version).count() + 1;
+        let before = once.iter().filter(|name| name.starts_with("presync-before-")).count();
+        if before < versions {
+            self.lose(&format!("{before} preSync hooks ran up to {version}: {run:?}"));
         }
         Ok(())
     }

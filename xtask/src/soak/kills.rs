@@ -67,7 +67,9 @@ impl Kills {
         let mut shops = Vec::new();
         for lane in 1..=self.lanes {
             let folder = root.join(format!("lane-{lane}"));
-            shops.push(Shop::set_in(workspace, &folder, &state(lane), &copy, MIGRATE_MS, self.weakened.as_deref())?);
+            let shop = Shop::set_in(workspace, &folder, &state(lane), &copy, MIGRATE_MS, self.weakened.as_deref())?;
+            shop.add_hooks()?;
+            shops.push(shop);
         }
         let toll = Toll::new(self.until());
         let ran = self.run_lanes(&root, shops, disk.as_ref(), &toll, seed);

@@ -216,6 +216,9 @@ fn a_sync_by_itself_goes_back_and_objects_of_hooks_go() {
     story.succeed("sync/pre-sync/settings/undo");
     assert_eq!(story.go(), ["close Undone Run the postSync hook smoke: TimedOut: late"]);
     assert_eq!(story.change.state, ChangeState::Undone);
+    let release = story.release.as_ref().unwrap();
+    assert_eq!((release.applied.as_ref(), release.revision), (None, 0), "nothing is applied any more");
+    assert_eq!(story.history.applied, None);
 }
 
 #[test]
