@@ -160,6 +160,9 @@ impl Error {
                      takes the change back, `pintle cancel {change}` stops it; it holds the release until then"
                 )
             }
+            Self::Ended { change, state: ChangeState::Undone, .. } => {
+                format!("`pintle steps {change} --output` shows why; `pintle up` with the same or a mended document tries anew")
+            }
             Self::Tried { change, .. } | Self::Ended { change, .. } => format!(
                 "`pintle retry {change}` makes a new attempt of the failed step, `pintle undo {change}` takes the change back; \
                  `pintle steps {change} --output` shows it"
@@ -197,6 +200,9 @@ impl From<PlanError> for Error {
         match error {
             PlanError::Problems(problems) => Self::Documents(problems),
             PlanError::Render(error) => Self::Templates(error),
+            error @ PlanError::NoHook(_) => {
+                Self::Refused { what: error.to_string(), cure: "`pintle plan` shows the hooks by name".to_owned() }
+            }
             error @ PlanError::Hook { .. } => Self::Refused {
                 what: error.to_string(),
                 cure: "`pintle up` with a document whose hook is mended, or leave it out with `--skip-hooks`"

@@ -209,7 +209,7 @@ fn failed_state(ending: &Ending) -> ChangeState {
 /// The step of a failed node that made it fail, where there is one, and with its title the reason of the change.
 fn failure(history: &History, node: &Node, ending: &Ending) -> (Option<StepId>, String) {
     let failed = |step: &StepId| {
-        let known = history.step(step)?;
+        let known = history.step(step).filter(|_| !history.skipped.contains(step))?;
         let ending = known.ending().filter(|ending| !ending.is_good())?;
         Some((Some(step.clone()), format!("{}: {ending}", known.title)))
     };
@@ -305,10 +305,13 @@ fn mode_progress(history: &History, mode: &Mode) -> Progress {
 
 /// The sync at the end of a core mode whose actions did not apply the render.
 fn rest_of_sync(history: &History, mode: &Mode) -> Progress {
-    if history.is_applied() {
+    let within = mode.step.child("sync");
+    // Once it was begun here it is gone through to its end, which is behind the apply.
+    let is_begun = history.steps_inside(&within).next().is_some();
+    if history.is_applied() && !is_begun {
         return Progress::Done;
     }
-    sync(history, &mode.step.child("sync"), &history.plan.render.reference)
+    sync(history, &within, &history.plan.render.reference)
 }
 
 fn action_progress(history: &History, mode: &Mode, action: &ActionPlan) -> Progress {

@@ -109,6 +109,9 @@ pub enum PlanError {
     Problems(#[from] Problems),
     #[error(transparent)]
     Render(#[from] RenderError),
+    /// A hook that shall be left out is not there.
+    #[error("no hook of the release is {0}")]
+    NoHook(HookSkip),
     /// Of a hook that was declared with an earlier change.
     #[error("the {phase} hook {name}: {problem}")]
     Hook { phase: HookPhase, name: String, problem: String },
@@ -146,6 +149,7 @@ pub async fn plan(input: &PlanInput<'_>, templates: &dyn Render) -> Result<Plann
         let values = values_of(&plan);
         let release: Vec<HookSkip> = plan.skips.clone();
         let skips = Skips { release: &release, asked: input.skip_hooks };
+        skips.check(&specs.declared)?;
         specs.open(kind, skips, &values, templates, &mut problems).await?
     };
     problems.check()?;
@@ -220,7 +224,8 @@ fn kind(
 
 /// Whether the release's newest change left it somewhere on the way.
 fn unfinished(view: &ReleaseView) -> bool {
-    view.last_state != ChangeState::Succeeded
+    // What was taken back is as it was before.
+    !matches!(view.last_state, ChangeState::Succeeded | ChangeState::Undone)
 }
 
 /// The newest change, where it did not succeed and `plan` would only do the same again: that is what `retry` is for.

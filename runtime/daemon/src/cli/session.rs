@@ -176,14 +176,6 @@ impl Session {
         all
     }
 
-    /// Whether a change is in that state.
-    ///
-    /// # Errors
-    /// Where the journal cannot be read.
-    pub async fn is_in(&self, change: &ChangeKey, state: ChangeState) -> Result<bool, Error> {
-        Ok(self.pintle.journal().change(change).await?.is_some_and(|view| view.state == state))
-    }
-
     /// Starts again what should run of a release and does not, as after a reboot.
     ///
     /// # Errors

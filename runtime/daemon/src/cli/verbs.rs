@@ -93,10 +93,13 @@ impl Undo {
             return Err(Error::Refused { what, cure });
         }
         session.pintle.ask(&log, Verb::Undo).await?;
-        match begin(&mut session, log).await? {
+        if session.detach() {
+            return begin(&mut session, log).await;
+        }
+        match session.follow(vec![log]).await? {
             // Here it is what was asked for.
-            Exit::ChangeFailed if session.is_in(&change, ChangeState::Undone).await? => Ok(Exit::Ok),
-            exit => Ok(exit),
+            Followed::Ended(ended) if ended.iter().all(|ended| ended.state == ChangeState::Undone) => Ok(Exit::Ok),
+            followed => Ok(session.exit(followed)),
         }
     }
 }
@@ -128,8 +131,9 @@ async fn allowed(global: &Global, session: &Session, id: &str, verb: Verb) -> Re
     let change = global.change(id)?;
     let journal = session.pintle.journal();
     let view = lookup::change(journal, &change).await?;
-    let newest = lookup::release(journal, &change.release).await?.newest().number;
-    check(&view, newest, verb)?;
+    let release = lookup::release(journal, &change.release).await?;
+    let is_last = [release.newest(), release.last()].contains(&change);
+    check(&view, &release.newest(), is_last, verb)?;
     Ok(change)
 }
 
@@ -154,7 +158,7 @@ async fn bring_back(session: &mut Session, change: &ChangeKey) -> Result<Exit, E
 }
 
 /// Whether the verb makes sense for the change now.
-fn check(view: &ChangeView, newest: u64, verb: Verb) -> Result<(), Error> {
+fn check(view: &ChangeView, newest: &ChangeKey, is_last: bool, verb: Verb) -> Result<(), Error> {
     let (change, state) = (view.key.clone(), view.state);
     let refuse = |what: String, cure: String| Err(Error::Refused { what, cure });
     let nothing = |cure: String| refuse(format!("{change} is {state}: there is nothing to {}", verb.as_str()), cure);
@@ -171,9 +175,9 @@ fn check(view: &ChangeView, newest: u64, verb: Verb) -> Result<(), Error> {
             format!("{change} has not ended: there is nothing to {}", verb.as_str()),
             "`pintle up` goes on with it".to_owned(),
         ),
-        _ if change.number != newest => refuse(
+        _ if !is_last => refuse(
             format!("{change} is not the newest change of its release"),
-            format!("look at {}, the newest one", change.release.change(newest)),
+            format!("look at {newest}, the newest one"),
         ),
         (Verb::Retry | Verb::Undo | Verb::Skip, _) => Ok(()),
     }

@@ -53,12 +53,12 @@ pub(crate) async fn applied(journal: &dyn Journal, view: &ReleaseView) -> Result
     Ok(render.map(|render| (plan, render)))
 }
 
-/// The plan of the newest change of a release.
+/// The plan of the newest change of a release that is no test.
 ///
 /// # Errors
 /// Where the journal cannot be read.
 pub(crate) async fn last_plan(journal: &dyn Journal, view: &ReleaseView) -> Result<Plan, Error> {
-    plan_of(journal, &view.newest()).await
+    plan_of(journal, &view.last()).await
 }
 
 /// The plan of a change.

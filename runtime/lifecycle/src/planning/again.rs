@@ -59,6 +59,7 @@ pub async fn plan_again(
     };
     let values = values_of(&plan);
     let skips = Skips { release: &last.skips, asked };
+    skips.check(&plan.declared)?;
     plan.hooks = reopen(&plan.declared, plan.kind, skips, &values, templates).await.map_err(Refused::Plan)?;
     // Hooks of a sync come with it.
     for phase in &mut plan.phases {

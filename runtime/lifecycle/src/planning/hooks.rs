@@ -9,7 +9,7 @@ use crate::document::Problems;
 use crate::document::lifecycle::{HookSpec, WorkSpec};
 use crate::document::release::HookSkip;
 use crate::document::template::templates_in;
-use crate::hook::{DeclaredHook, Hook, HookWork, OnTimeout, in_order};
+use crate::hook::{DeclaredHook, Hook, HookPhase, HookWork, OnTimeout, in_order};
 use crate::ids::StepId;
 use crate::json::Json;
 use crate::plan::{ActionPlan, ChangeKind, OnFailure, Retry};
@@ -22,6 +22,17 @@ pub struct Skips<'a> {
     pub release: &'a [HookSkip],
     /// Asked for with the change alone: `--skip-hooks`.
     pub asked: &'a [HookSkip],
+}
+
+impl Skips<'_> {
+    /// What is asked for must be there: a name with a mistake in it would let run what shall not.
+    pub(super) fn check(&self, declared: &[DeclaredHook]) -> Result<(), PlanError> {
+        let fits_none = |skip: &&HookSkip| !declared.iter().any(|declared| skip.fits(&declared.hook));
+        match self.asked.iter().find(fits_none) {
+            Some(skip) => Err(PlanError::NoHook(skip.clone())),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The hooks that documents declare, with all templates read.
@@ -168,7 +179,7 @@ fn declared(spec: &HookSpec, work: HookWork) -> DeclaredHook {
         weight: spec.weight,
         run_after: spec.run_after,
         timeout_ms: spec.timeout_ms,
-        on_failure: spec.on_failure.unwrap_or(OnFailure::Continue),
+        on_failure: spec.on_failure.unwrap_or(on_failure(spec.phase)),
         follow_up: spec.on_failure,
         on_timeout: spec.on_timeout.unwrap_or(if is_action { OnTimeout::Stop } else { OnTimeout::Leave }),
         cleanup: spec.cleanup,
@@ -179,6 +190,11 @@ fn declared(spec: &HookSpec, work: HookWork) -> DeclaredHook {
         skip: None,
     };
     DeclaredHook { hook, on: spec.on.clone(), condition: spec.condition.value.clone() }
+}
+
+/// Where nothing is said a change goes on, as users of hooks know it; but a test that fails has failed.
+fn on_failure(phase: HookPhase) -> OnFailure {
+    if phase == HookPhase::Test { OnFailure::Fail } else { OnFailure::Continue }
 }
 
 /// None for an action whose module has a problem, which is told already.
@@ -206,7 +222,7 @@ fn work<'a>(
                     wit: module.wit.clone(),
                     has_undo: module.undoes.contains(&location.export),
                     timeout_ms: spec.timeout_ms,
-                    on_failure: spec.on_failure.unwrap_or(OnFailure::Continue),
+                    on_failure: spec.on_failure.unwrap_or(on_failure(spec.phase)),
                     retry: Retry::default(),
                     pivot: spec.pivot,
                     args: args.into(),

@@ -51,7 +51,9 @@ struct Web {
 impl Web {
     fn with(phases: &[(&str, &[String])]) -> Self {
         let lists = phases.iter().map(|(phase, hooks)| format!("  {phase}:\n{}", hooks.concat()));
-        Self { lifecycle: format!("lifecycle:\n{}", lists.collect::<String>()), ..Self::default() }
+        let lists = lists.collect::<String>();
+        let lists = if lists.is_empty() { "  {}\n".to_owned() } else { lists };
+        Self { lifecycle: format!("lifecycle:\n{lists}"), ..Self::default() }
     }
 
     fn edited(&self, from: &'static str, to: &'static str) -> Self {
@@ -337,4 +339,36 @@ fn a_rollback_brings_an_old_render_as_a_new_one_with_its_hooks() {
     // Phases of later changes come from where it went back to.
     assert_eq!(order(&web.again(Again::Rollback(&second)).unwrap()), ["preSync/back", "preSync/up"]);
     assert_eq!(HookPhase::PreSync.as_str(), "preSync");
+}
+
+#[test]
+fn a_hook_to_be_left_out_that_is_not_there_is_told() {
+    let mut web = Web::with(&[("preSync", &[job("migrate", "")])]);
+    web.skip = vec![HookSkip { name: Some("migrat".into()), phase: None, weight: None }];
+    let refused = web.plan_by(&Paths::default()).unwrap_err();
+    assert_eq!(refused.to_string(), "no hook of the release is name=migrat");
+}
+
+#[test]
+fn a_test_that_fails_has_failed_where_nothing_else_is_said() {
+    let web = Web::with(&[("test", &[job("smoke", ""), job("lax", "onFailure: Continue,")])]);
+    let web = web.after(&web.plan());
+    let test = web.again(Again::Test).unwrap();
+    let by: Vec<OnFailure> = test.hooks.iter().map(|hook| hook.on_failure).collect();
+    assert_eq!(by, [OnFailure::Fail, OnFailure::Continue]);
+}
+
+#[test]
+fn what_was_taken_back_can_be_tried_anew() {
+    let web = Web::with(&[]);
+    let web = web.after(&web.plan());
+    let next = web.edited("version: 1.0.0", "version: 1.1.0");
+    let second = next.plan();
+    for (state, anew) in [(ChangeState::Undone, true), (ChangeState::Failed, false)] {
+        let mut tried = Web { last: Some(second.clone()), ..next.clone() };
+        let view = tried.view.as_mut().unwrap();
+        (view.last_kind, view.last_state, view.changes) = (ChangeKind::Upgrade, state, 2);
+        let planned = tried.plan_by(&Paths::default()).unwrap();
+        assert_eq!(matches!(planned, Planned::Change(_)), anew, "{state}: {planned:?}");
+    }
 }

@@ -214,3 +214,33 @@ fn a_change_that_waits_says_nothing_of_the_release_until_its_turn() {
     assert_eq!((opened.newest().number, opened.waiting, opened.generation), (2, None, 9));
     assert!(waiting.apply(&Record { seq: 2, ..turn }).is_err(), "it is open once");
 }
+
+#[test]
+fn a_test_in_between_takes_no_verb_from_the_change_that_failed() {
+    let mut failed = Story::of(&upgrade_plan());
+    failed.go();
+    failed.fail(UPGRADE);
+    while failed.history.finished.is_none() {
+        failed.wait(100_000);
+        failed.go();
+        if failed.history.finished.is_none() {
+            failed.fail(UPGRADE);
+        }
+    }
+    let test = Plan { kind: ChangeKind::Test, phases: Vec::new(), ..upgrade_plan() };
+    let mut tested = Story::after(failed.release.clone(), &test);
+    assert_eq!(tested.go(), ["close Succeeded"]);
+    let view = tested.release.clone().unwrap();
+    assert_eq!((view.newest().number, view.last().number, view.last_state), (2, 1, ChangeState::Failed));
+    failed.release = Some(view);
+    failed.ask(Verb::Retry);
+    let view = failed.release.as_ref().unwrap();
+    assert_eq!((view.newest().number, view.last().number, view.last_state), (1, 1, ChangeState::Running));
+    assert_eq!(view.open.as_ref().unwrap().number, 1);
+    failed.go();
+    failed.succeed(UPGRADE);
+    failed.go();
+    failed.apply("upgrade-core/sync/apply");
+    failed.go();
+    assert_eq!(failed.release.unwrap().last_state, failed.history.state());
+}

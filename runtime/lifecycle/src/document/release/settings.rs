@@ -1,5 +1,7 @@
 //! Settings of a release beside what it installs: hooks that it leaves out and keeps, its health, and what its end leaves.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::document::problem::Placed;
@@ -82,6 +84,16 @@ const KEEP_MAX: u32 = 1_000;
 impl Default for DeletionPolicy {
     fn default() -> Self {
         Self { keep_workloads: false, block_on_cluster_unreachable: true }
+    }
+}
+
+impl fmt::Display for HookSkip {
+    /// As it would be asked for: `phase=preSync,name=migrate`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let phase = self.phase.map(|phase| format!("phase={phase}"));
+        let name = self.name.as_ref().map(|name| format!("name={name}"));
+        let weight = self.weight.map(|weight| format!("weight={weight}"));
+        f.write_str(&[phase, name, weight].into_iter().flatten().collect::<Vec<_>>().join(","))
     }
 }
 
