@@ -305,10 +305,12 @@ fn mode_progress(history: &History, mode: &Mode) -> Progress {
 
 /// The sync at the end of a core mode whose actions did not apply the render.
 fn rest_of_sync(history: &History, mode: &Mode) -> Progress {
-    if history.is_applied() {
+    let within = mode.step.child("sync");
+    // Health and postSync come after the apply: one that was begun here is brought to its end.
+    if history.is_applied() && history.step(&within.child("apply")).is_none() {
         return Progress::Done;
     }
-    sync(history, &mode.step.child("sync"), &history.plan.render.reference)
+    sync(history, &within, &history.plan.render.reference)
 }
 
 fn action_progress(history: &History, mode: &Mode, action: &ActionPlan) -> Progress {
