@@ -210,10 +210,11 @@ impl History {
                     return Err(format!("attempt {attempt} of {step} has ended already"));
                 }
                 tried.finished = Some((record.at, ending.clone()));
-                if step.name() == "remove" && matches!(ending, Ending::Succeeded { .. }) {
+                let is_removal = self.steps.get(step).is_some_and(|step| step.kind == StepKind::Remove);
+                if is_removal && matches!(ending, Ending::Succeeded { .. }) {
                     self.applied = None;
-                }
-                if let Ending::Succeeded { applied: Some(applied) } = ending {
+                    self.stopped.clear();
+                } else if let Ending::Succeeded { applied: Some(applied) } = ending {
                     self.applied = Some(applied.clone());
                     // A sync lifts what an earlier change left stopped.
                     let me = self.key.to_string();

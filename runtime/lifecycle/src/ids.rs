@@ -115,12 +115,6 @@ impl StepId {
         self.0.rsplit_once('/').map(|(parent, _)| Self(parent.to_owned()))
     }
 
-    /// The last name of its path.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        self.0.rsplit_once('/').map_or(&self.0, |(_, name)| name)
-    }
-
     /// Of the step of a hook, what its phase is in; none where that is a root.
     #[must_use]
     pub fn within_phase(&self) -> Option<Self> {

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::call::{Answer, Call};
 use crate::ending::{ChangeState, Ending};
 use crate::hook::HookPhase;
-use crate::ids::{ChangeKey, ReleaseKey};
+use crate::ids::{ChangeKey, ReleaseKey, StepId};
 use crate::plan::{ChangeKind, DriverRef, LeftJob, Plan, RenderRef, Stopped};
-use crate::record::{Event, Record, Verb};
+use crate::record::{Event, Record, StepKind, Verb};
 use crate::stamp::Stamp;
 use crate::status::Lifecycle;
 
@@ -80,6 +80,9 @@ pub struct ReleaseView {
     pub applied: Option<RenderRef>,
     /// The change that applied it; its plan holds the whole render, as target or as former.
     pub applied_by: Option<ChangeKey>,
+    /// The step that removes what is applied, while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removal: Option<StepId>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub stopped: BTreeMap<String, Stopped>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -200,6 +203,7 @@ impl ReleaseView {
             revision: kept.as_ref().map_or(0, |view| view.revision),
             applied: kept.as_ref().and_then(|view| view.applied.clone()),
             applied_by: kept.as_ref().and_then(|view| view.applied_by.clone()),
+            removal: None,
             stopped: kept.as_ref().map(|view| view.stopped.clone()).unwrap_or_default(),
             left_job: kept.as_ref().and_then(|view| view.left_job.clone()),
             lifecycle: kept.as_ref().map(|view| view.lifecycle.clone()).unwrap_or_default(),
@@ -263,10 +267,12 @@ impl ReleaseView {
                 // A sync lifts what an earlier change left stopped.
                 self.stopped.retain(|_, stopped| stopped.since == change);
             }
-            // A removal, of a delete or on the way back from a setup.
-            Event::StepFinished { step, ending: Ending::Succeeded { .. }, .. } if step.name() == "remove" => {
-                self.applied = None;
-                self.applied_by = None;
+            Event::StepStarted { step, kind: StepKind::Remove, .. } => self.removal = Some(step.clone()),
+            Event::StepFinished { step, ending, .. } if self.removal.as_ref() == Some(step) => {
+                self.removal = None;
+                if matches!(ending, Ending::Succeeded { .. }) {
+                    self.remove();
+                }
             }
             // What an earlier change left stopped and this one stops too is held through this one's syncs.
             Event::CallIntent { call: Call::Stop { components }, .. } => {
@@ -305,14 +311,18 @@ impl ReleaseView {
         match self.last_kind {
             ChangeKind::Delete => {
                 self.deleted = true;
-                self.applied = None;
-                self.applied_by = None;
-                self.stopped.clear();
-                self.left_job = None;
+                self.remove();
             }
             ChangeKind::Test => {}
             ChangeKind::Setup | ChangeKind::Upgrade | ChangeKind::Update | ChangeKind::Rollback => self.revision += 1,
         }
+    }
+
+    fn remove(&mut self) {
+        self.applied = None;
+        self.applied_by = None;
+        self.stopped.clear();
+        self.left_job = None;
     }
 
     fn take_answer(&mut self, change: &str, answer: &Answer, had_intent: bool) {

@@ -157,7 +157,11 @@ impl Tree {
             return Err(bad_tag(tag, at));
         }
         if self.awaits_key() {
-            return Err(fault(at, "a list or map cannot be a key", "a key is one word followed by a colon; a text that begins with `{{` stands in quotes"));
+            return Err(fault(
+                at,
+                "a list or map cannot be a key",
+                "a key is one word followed by a colon; a text that begins with `{{` stands in quotes",
+            ));
         }
         if self.open.len() == MAX_DEPTH {
             let message = format!("lists and maps are nested more than {MAX_DEPTH} deep");

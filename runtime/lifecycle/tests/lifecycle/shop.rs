@@ -176,6 +176,7 @@ impl Shop {
             revision: before.map_or(0, |view| view.revision) + u64::from(succeeded),
             applied: Some(plan.render.reference.clone()),
             applied_by: None,
+            removal: None,
             stopped: BTreeMap::new(),
             left_job: None,
             lifecycle: Lifecycle::default(),
