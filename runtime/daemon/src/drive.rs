@@ -232,7 +232,7 @@ impl Drive<'_> {
             Work::Undo if undoes_objects(&log, &step) => {
                 self.durable().await?;
                 let hook = self.hook(&step, attempt);
-                self.start(async move { (name, hook.clean_up().await) })
+                self.start(async move { (name, hook.put_back().await) })
             }
             Work::Action | Work::Undo => {
                 let (rests, budget) = (self.rests, self.resting.remove(&place));

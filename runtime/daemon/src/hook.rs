@@ -65,11 +65,35 @@ impl Running {
             HookWork::Objects { objects, ready_when } => self.objects(hook, objects, ready_when.as_deref()).await,
             HookWork::Action { .. } => return self.unknown(),
         };
-        match ended {
-            Ok(ending) | Err(Stop::Ending(ending)) => WorkEnd::Ended(ending),
-            Err(Stop::Stuck) => WorkEnd::Stuck,
-            Err(Stop::Journal(error)) => WorkEnd::Journal(error),
-        }
+        work_end(ended)
+    }
+
+    /// Takes back the objects that the hook above this step put: what was there before is there again, and the others are gone.
+    pub(crate) async fn put_back(&self) -> WorkEnd {
+        let of = self.step.parent().and_then(|step| Some((self.plan.hook(&step)?, step)));
+        let Some((hook, step)) = of else { return self.unknown() };
+        let HookWork::Objects { objects, .. } = &hook.work else { return self.unknown() };
+        let objects = self.labelled(hook, objects);
+        let before = self.log.look(|history| {
+            let first = history.step(&step)?.attempts.first()?;
+            Some(first.found.as_deref().cloned().unwrap_or_default())
+        });
+        let before = before.unwrap_or_default();
+        let found: Vec<Json> = before.iter().flatten().cloned().collect();
+        let was_there = |place: usize| before.get(place).is_some_and(Option::is_some);
+        let new: Vec<Json> =
+            objects.into_iter().enumerate().filter(|(place, _)| !was_there(*place)).map(|(_, object)| object).collect();
+        let put = async {
+            if !new.is_empty() {
+                let key = format!("{}/delete", self.key);
+                self.patiently(|| self.platform.delete_objects(&key, self.target(), &new)).await?;
+            }
+            if !found.is_empty() {
+                self.patiently(|| self.platform.put_objects(&self.key, self.target(), &found)).await?;
+            }
+            Ok(Ending::succeeded())
+        };
+        work_end(put.await)
     }
 
     /// Deletes what the hook above this step left.
@@ -86,12 +110,7 @@ impl Running {
                 None => Ok(()),
             },
         };
-        match deleted {
-            Ok(()) => WorkEnd::Ended(Ending::succeeded()),
-            Err(Stop::Ending(ending)) => WorkEnd::Ended(ending),
-            Err(Stop::Stuck) => WorkEnd::Stuck,
-            Err(Stop::Journal(error)) => WorkEnd::Journal(error),
-        }
+        work_end(deleted.map(|()| Ending::succeeded()))
     }
 
     /// Ends what runs of an attempt that is cancelled, and waits until it is gone.
@@ -212,6 +231,11 @@ impl Running {
     /// What the platform has of objects is what was put, as far as kinds go that it has: none of them gets ready later.
     async fn objects(&self, hook: &Hook, objects: &[Json], ready_when: Option<&str>) -> Result<Ending, Stop> {
         let objects = &self.labelled(hook, objects);
+        if self.attempt(|attempt| attempt.found.is_none()) {
+            let found = self.patiently(|| self.platform.find_objects(self.target(), objects)).await?;
+            let (step, attempt) = (self.step.clone(), self.attempt);
+            self.record(Event::ObjectsFound { step, attempt, found }).await?;
+        }
         if hook.delete_before_creation {
             let key = format!("{}/clear", self.key);
             self.patiently(|| self.platform.delete_objects(&key, self.target(), objects)).await?;
@@ -319,6 +343,14 @@ impl Running {
 
     fn unknown(&self) -> WorkEnd {
         WorkEnd::Ended(Ending::failed(format!("the plan has no hook for the step {}", self.step)))
+    }
+}
+
+fn work_end(ended: Result<Ending, Stop>) -> WorkEnd {
+    match ended {
+        Ok(ending) | Err(Stop::Ending(ending)) => WorkEnd::Ended(ending),
+        Err(Stop::Stuck) => WorkEnd::Stuck,
+        Err(Stop::Journal(error)) => WorkEnd::Journal(error),
     }
 }
 

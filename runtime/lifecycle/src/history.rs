@@ -10,6 +10,7 @@ use crate::call::{Answer, Call, CallError};
 use crate::ending::{ChangeState, Ending};
 use crate::hook::{Hook, HookPhase, HookRef};
 use crate::ids::{ChangeKey, StepId};
+use crate::json::Json;
 use crate::plan::{Component, LeftJob, Plan, Render, RenderRef, Stopped};
 use crate::record::{Event, PreImage, Record, StepKind};
 use crate::stamp::Stamp;
@@ -78,6 +79,8 @@ pub struct Attempt {
     pub workload: Option<Box<(Stamp, HookRef)>>,
     /// How it will have ended once its workload is deleted.
     pub judged: Option<Box<Ending>>,
+    /// What was there of the objects of a hook.
+    pub found: Option<Box<Vec<Option<Json>>>>,
 }
 
 /// A call with its intent, its outcome, or both.
@@ -191,6 +194,7 @@ impl History {
                         lines: 0,
                         workload: None,
                         judged: None,
+                        found: None,
                     },
                 );
             }
@@ -200,6 +204,9 @@ impl History {
                     return Err(format!("attempt {attempt} of {step} has a workload already"));
                 }
                 tried.workload = Some(Box::new((record.at, workload.clone())));
+            }
+            Event::ObjectsFound { step, attempt, found } => {
+                self.attempt_mut(step, *attempt)?.found = Some(Box::new(found.clone()));
             }
             Event::HookJudged { step, attempt, ending } => {
                 self.attempt_mut(step, *attempt)?.judged = Some(Box::new(ending.clone()));
@@ -256,31 +263,6 @@ impl History {
         self.stopped.clone_from(&plan.stopped);
         self.left_job.clone_from(&plan.left_job);
         self.plan = Arc::clone(plan);
-    }
-
-    fn take_outcome(
-        &mut self,
-        step: &StepId,
-        attempt: u32,
-        ordinal: u32,
-        call: Option<&Call>,
-        outcome: &Outcome,
-    ) -> Result<(), String> {
-        let calls = &mut self.attempt_mut(step, attempt)?.calls;
-        let place = ordinal as usize;
-        let known = calls.len();
-        match (call, calls.get_mut(place)) {
-            (None, Some(made)) if made.outcome.is_none() => made.outcome = Some(outcome.clone()),
-            (Some(call), None) if known == place => {
-                push_exact(calls, CallHistory { call: call.clone(), intent: None, outcome: Some(outcome.clone()) });
-            }
-            _ => return Err(format!("an outcome of call {ordinal} of {step}, which is not waiting for one")),
-        }
-        let call = calls[place].call.clone();
-        if let Ok(answer) = &outcome.result {
-            self.effect(&call, answer);
-        }
-        Ok(())
     }
 
     fn start(&mut self, id: &StepId, kind: StepKind, parent: Option<&StepId>, title: &str) -> &mut StepHistory {

@@ -60,6 +60,12 @@ pub enum Event {
         attempt: u32,
         workload: HookRef,
     },
+    /// What was there of the objects that a hook is about to put: what it takes to take them back.
+    ObjectsFound {
+        step: StepId,
+        attempt: u32,
+        found: Vec<Option<Json>>,
+    },
     /// What was seen of a workload before it is deleted: the end of the step that goes on.
     HookJudged {
         step: StepId,

@@ -22,7 +22,7 @@ pub enum Undoing {
     Guest { effects_json: String },
     /// These calls, in order.
     Derived(Vec<DerivedCall>),
-    /// The objects of a hook are deleted.
+    /// The objects of a hook are as they were found, or deleted where there was nothing.
     Objects,
 }
 

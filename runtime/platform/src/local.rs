@@ -344,6 +344,10 @@ impl Platform for Local {
         self.find_hooks(target).await
     }
 
+    async fn find_objects(&self, target: &Target, objects: &[Json]) -> Result<Vec<Option<Json>>, PlatformError> {
+        self.read_objects(target, objects).await
+    }
+
     async fn put_objects(&self, key: &str, target: &Target, objects: &[Json]) -> Result<(), PlatformError> {
         self.write_objects(key, target, objects).await
     }

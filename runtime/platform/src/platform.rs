@@ -80,6 +80,9 @@ pub trait Platform: Send + Sync + 'static {
     /// The workloads of hooks of the release that are there, by their labels, oldest first.
     async fn hooks(&self, target: &Target) -> Result<Vec<FoundHook>, PlatformError>;
 
+    /// What is there of the objects that hooks made, for each of these by kind and name; none where nothing is.
+    async fn find_objects(&self, target: &Target, objects: &[Json]) -> Result<Vec<Option<Json>>, PlatformError>;
+
     /// Creates or changes the objects of a hook; those that are there and were not made by it are `Conflict`.
     async fn put_objects(&self, key: &str, target: &Target, objects: &[Json]) -> Result<(), PlatformError>;
 

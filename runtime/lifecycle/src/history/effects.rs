@@ -1,12 +1,38 @@
 //! What calls of actions did to the release, as far as later calls and changes need it.
 
-use super::History;
+use super::{CallHistory, History, Outcome, push_exact};
 use crate::call::{Answer, Call};
+use crate::ids::StepId;
 use crate::plan::{LeftJob, Stopped};
 
 impl History {
+    pub(super) fn take_outcome(
+        &mut self,
+        step: &StepId,
+        attempt: u32,
+        ordinal: u32,
+        call: Option<&Call>,
+        outcome: &Outcome,
+    ) -> Result<(), String> {
+        let calls = &mut self.attempt_mut(step, attempt)?.calls;
+        let place = ordinal as usize;
+        let known = calls.len();
+        match (call, calls.get_mut(place)) {
+            (None, Some(made)) if made.outcome.is_none() => made.outcome = Some(outcome.clone()),
+            (Some(call), None) if known == place => {
+                push_exact(calls, CallHistory { call: call.clone(), intent: None, outcome: Some(outcome.clone()) });
+            }
+            _ => return Err(format!("an outcome of call {ordinal} of {step}, which is not waiting for one")),
+        }
+        let call = calls[place].call.clone();
+        if let Ok(answer) = &outcome.result {
+            self.effect(&call, answer);
+        }
+        Ok(())
+    }
+
     /// What an answered call changed of the release.
-    pub(super) fn effect(&mut self, call: &Call, answer: &Answer) {
+    fn effect(&mut self, call: &Call, answer: &Answer) {
         match (call, answer) {
             (_, Answer::Stopped { former }) => {
                 for (component, replicas) in former {

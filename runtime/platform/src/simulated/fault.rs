@@ -26,6 +26,7 @@ pub enum Method {
     LookAtHook,
     DeleteHook,
     Hooks,
+    FindObjects,
     PutObjects,
     DeleteObjects,
 }
@@ -50,7 +51,7 @@ pub enum Fault {
 }
 
 impl Method {
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Apply,
         Self::Remove,
         Self::Scale,
@@ -69,6 +70,7 @@ impl Method {
         Self::LookAtHook,
         Self::DeleteHook,
         Self::Hooks,
+        Self::FindObjects,
         Self::PutObjects,
         Self::DeleteObjects,
     ];
@@ -95,6 +97,7 @@ impl Method {
             Self::LookAtHook => "look_at_hook",
             Self::DeleteHook => "delete_hook",
             Self::Hooks => "hooks",
+            Self::FindObjects => "find_objects",
             Self::PutObjects => "put_objects",
             Self::DeleteObjects => "delete_objects",
         }
@@ -109,6 +112,7 @@ impl Method {
                 | Self::WaitReady
                 | Self::Images
                 | Self::Observe
+                | Self::FindObjects
                 | Self::WaitJob
                 | Self::JobEnded
                 | Self::WaitHook

@@ -89,6 +89,12 @@ impl State {
         Ok(())
     }
 
+    pub(super) fn find_objects(&self, target: &Target, objects: &[Json]) -> Vec<Option<Json>> {
+        let there = self.releases.get(&target.uid).map(|release| &release.hook_objects);
+        let find = |(id, _): (ObjectId, Value)| there.and_then(|there| there.get(&id)).map(Json::from);
+        read(target, objects).into_iter().map(find).collect()
+    }
+
     pub(super) fn delete_objects(&mut self, key: &str, target: &Target, objects: &[Json], whole: bool) {
         let objects = read(target, objects);
         let ours = |state: &Self, id: &ObjectId, object: &Value| {

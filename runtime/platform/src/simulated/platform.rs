@@ -354,6 +354,12 @@ impl Platform for Simulated {
         self.end(late, Ok(found)).await
     }
 
+    async fn find_objects(&self, target: &Target, objects: &[Json]) -> Result<Vec<Option<Json>>, PlatformError> {
+        let late = self.begin(Method::FindObjects).await?;
+        let found = self.world.state().find_objects(target, objects);
+        self.end(late, Ok(found)).await
+    }
+
     async fn put_objects(&self, key: &str, target: &Target, objects: &[Json]) -> Result<(), PlatformError> {
         let late = self.begin(Method::PutObjects).await?;
         let result = self.change_hooks(&late, |state, whole| state.put_objects(key, target, objects, whole));

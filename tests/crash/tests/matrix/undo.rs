@@ -196,3 +196,39 @@ fn a_person_takes_back_what_failed() {
         assert_eq!(began, 1, "the way back runs no hooks");
     });
 }
+
+/// The second change of a hook's objects is taken back to what the first one put, and no further.
+#[test]
+fn objects_that_were_there_before_are_there_again() {
+    on_virtual_time(async {
+        let first = Plan { hooks: vec![objects(HookPhase::PreSync, "settings")], ..upgrade(&guests().module, "look") };
+        let mut other = objects(HookPhase::PreSync, "settings");
+        let changed = serde_json::json!({
+            "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"a": "changed"}
+        });
+        other.work = pintle_lifecycle::hook::HookWork::Objects { objects: vec![changed.into()], ready_when: None };
+        let mut second = Plan { hooks: vec![other], ..undone("moves", false) };
+        second.render.reference.generation = 3;
+        second.former = Some(first.render.clone());
+        let data = |rig: &Rig| {
+            let release = rig.world.release(UID).expect("it is there");
+            release.hook_objects.values().map(|object| object["data"]["a"].to_string()).collect::<Vec<_>>()
+        };
+        let mut records = None;
+        for stored in 0.. {
+            let mut rig = set_up().await;
+            assert_eq!(rig.change(&change(2), &first).await, ChangeState::Succeeded);
+            assert_eq!(data(&rig), ["\"b\""]);
+            let before = rig.journal.len();
+            if records.is_some() {
+                rig.journal.stop_after(before + stored);
+            }
+            assert_eq!(rig.change(&change(3), &second).await, ChangeState::Undone, "{stored}");
+            assert_eq!(data(&rig), ["\"b\""], "record {stored}");
+            assert_whole(&rig.world, &rig.history(&change(3)).await, &format!("record {stored}"));
+            if stored >= *records.get_or_insert(rig.journal.len() - before) {
+                break;
+            }
+        }
+    });
+}

@@ -98,6 +98,7 @@ impl Plain {
             | Event::CallIntent { .. }
             | Event::StepLog { .. }
             | Event::HookCreated { .. }
+            | Event::ObjectsFound { .. }
             | Event::HookJudged { .. }
             | Event::HooksEnded
             | Event::ChangeStuck { .. } => {}

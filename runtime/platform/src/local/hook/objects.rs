@@ -77,6 +77,20 @@ impl Local {
         files.iter().try_for_each(|(file, made)| write_json(file, made)).map_err(|error| dir.trouble(&error))
     }
 
+    pub(in crate::local) async fn read_objects(
+        &self,
+        target: &Target,
+        objects: &[Json],
+    ) -> Result<Vec<Option<Json>>, PlatformError> {
+        let dir = self.release(target)?;
+        let _held = self.locks.hold(&dir.objects()).await;
+        let read = |object: &Json| {
+            let file = Id::of(&object.value(), target).file(&dir)?;
+            Ok(made(&dir, &file)?.map(|made| made.object))
+        };
+        objects.iter().map(read).collect()
+    }
+
     pub(in crate::local) async fn remove_objects(
         &self,
         key: &str,
