@@ -216,16 +216,7 @@ impl History {
                     return Err(format!("attempt {attempt} of {step} has ended already"));
                 }
                 tried.finished = Some((record.at, ending.clone()));
-                let is_removal = self.steps.get(step).is_some_and(|step| step.kind == StepKind::Remove);
-                if is_removal && matches!(ending, Ending::Succeeded { .. }) {
-                    self.applied = None;
-                    self.stopped.clear();
-                } else if let Ending::Succeeded { applied: Some(applied) } = ending {
-                    self.applied = Some(applied.clone());
-                    // A sync lifts what an earlier change left stopped.
-                    let me = self.key.to_string();
-                    self.stopped.retain(|_, stopped| stopped.since == me);
-                }
+                self.step_ended(step, ending);
             }
             Event::CallIntent { step, attempt, ordinal, call, key, pre } => {
                 let calls = &mut self.attempt_mut(step, *attempt)?.calls;
