@@ -343,8 +343,17 @@ fn orphans(history: &History, action: &ActionPlan) -> Vec<Decision> {
     history
         .steps_inside(&action.step)
         .filter(|(id, step)| step.ending().is_none() && !goes_on(history, id))
+        // The change went on without the action: what a person wants tried again is of the sync that came after it.
+        .filter(|(id, _)| action.on_failure != OnFailure::Continue || !is_tried_again(history, id))
         .map(|(id, step)| Decision::Stop { step: id.clone(), attempt: step.attempt_number() })
         .collect()
+}
+
+/// Whether a step, or the one that it cleans up after, runs because a person wanted another try.
+fn is_tried_again(history: &History, step: &StepId) -> bool {
+    let again =
+        |id: &StepId| history.step(id).is_some_and(|step| step.allowed > 0 && step.allowed == step.attempt_number());
+    again(step) || step.parent().is_some_and(|parent| again(&parent))
 }
 
 /// Whether a step is of syncFailed, which goes on by itself.

@@ -2,6 +2,7 @@
 
 mod asked;
 mod effects;
+mod hooks;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -185,31 +186,10 @@ impl History {
                 if started.attempts.len() + 1 != *attempt as usize {
                     return Err(format!("attempt {attempt} of {step} after {} attempts", started.attempts.len()));
                 }
-                push_exact(
-                    &mut started.attempts,
-                    Attempt {
-                        started: record.at,
-                        finished: None,
-                        calls: Vec::new(),
-                        lines: 0,
-                        workload: None,
-                        judged: None,
-                        found: None,
-                    },
-                );
+                push_exact(&mut started.attempts, Attempt::begun(record.at));
             }
-            Event::HookCreated { step, attempt, workload } => {
-                let tried = self.attempt_mut(step, *attempt)?;
-                if tried.workload.is_some() {
-                    return Err(format!("attempt {attempt} of {step} has a workload already"));
-                }
-                tried.workload = Some(Box::new((record.at, workload.clone())));
-            }
-            Event::ObjectsFound { step, attempt, found } => {
-                self.attempt_mut(step, *attempt)?.found = Some(Box::new(found.clone()));
-            }
-            Event::HookJudged { step, attempt, ending } => {
-                self.attempt_mut(step, *attempt)?.judged = Some(Box::new(ending.clone()));
+            Event::HookCreated { .. } | Event::ObjectsFound { .. } | Event::HookJudged { .. } => {
+                self.take_hook(record)?;
             }
             Event::StepFinished { step, attempt, ending } => {
                 let tried = self.attempt_mut(step, *attempt)?;
@@ -217,16 +197,7 @@ impl History {
                     return Err(format!("attempt {attempt} of {step} has ended already"));
                 }
                 tried.finished = Some((record.at, ending.clone()));
-                let is_removal = self.steps.get(step).is_some_and(|step| step.kind == StepKind::Remove);
-                if is_removal && matches!(ending, Ending::Succeeded { .. }) {
-                    self.applied = None;
-                    self.stopped.clear();
-                } else if let Ending::Succeeded { applied: Some(applied) } = ending {
-                    self.applied = Some(applied.clone());
-                    // A sync lifts what an earlier change left stopped.
-                    let me = self.key.to_string();
-                    self.stopped.retain(|_, stopped| stopped.since == me);
-                }
+                self.step_ended(step, ending);
             }
             Event::CallIntent { step, attempt, ordinal, call, key, pre } => {
                 let calls = &mut self.attempt_mut(step, *attempt)?.calls;

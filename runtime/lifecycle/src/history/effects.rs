@@ -2,8 +2,10 @@
 
 use super::{CallHistory, History, Outcome, push_exact};
 use crate::call::{Answer, Call};
+use crate::ending::Ending;
 use crate::ids::StepId;
 use crate::plan::{LeftJob, Stopped};
+use crate::record::StepKind;
 
 impl History {
     pub(super) fn take_outcome(
@@ -29,6 +31,20 @@ impl History {
             self.effect(&call, answer);
         }
         Ok(())
+    }
+
+    /// What the end of a step changed of the release.
+    pub(super) fn step_ended(&mut self, step: &StepId, ending: &Ending) {
+        let Ending::Succeeded { applied } = ending else { return };
+        if let Some(applied) = applied {
+            self.applied = Some(applied.clone());
+            // A sync lifts what an earlier change left stopped.
+            let me = self.key.to_string();
+            self.stopped.retain(|_, stopped| stopped.since == me);
+        } else if self.step(step).is_some_and(|step| step.kind == StepKind::Remove) {
+            self.applied = None;
+            self.stopped.clear();
+        }
     }
 
     /// What an answered call changed of the release.

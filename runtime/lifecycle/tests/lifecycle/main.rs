@@ -2,6 +2,7 @@
 
 mod decide;
 mod decide_hooks;
+mod decide_upgrade;
 mod driver;
 mod edit;
 mod example;

@@ -61,6 +61,15 @@ impl World {
     }
 }
 
+impl World {
+    pub(super) fn find_objects(&self, target: &Target, objects: &[Json]) -> Vec<Option<Json>> {
+        let state = self.state();
+        let there = state.releases.get(&target.uid).map(|release| &release.hook_objects);
+        let find = |(id, _): (ObjectId, Value)| there.and_then(|there| there.get(&id)).map(Json::from);
+        read(target, objects).into_iter().map(find).collect()
+    }
+}
+
 impl State {
     pub(super) fn put_objects(
         &mut self,
@@ -87,12 +96,6 @@ impl State {
             self.release(target).hook_objects.insert(id, object);
         }
         Ok(())
-    }
-
-    pub(super) fn find_objects(&self, target: &Target, objects: &[Json]) -> Vec<Option<Json>> {
-        let there = self.releases.get(&target.uid).map(|release| &release.hook_objects);
-        let find = |(id, _): (ObjectId, Value)| there.and_then(|there| there.get(&id)).map(Json::from);
-        read(target, objects).into_iter().map(find).collect()
     }
 
     pub(super) fn delete_objects(&mut self, key: &str, target: &Target, objects: &[Json], whole: bool) {

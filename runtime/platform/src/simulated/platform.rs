@@ -356,8 +356,7 @@ impl Platform for Simulated {
 
     async fn find_objects(&self, target: &Target, objects: &[Json]) -> Result<Vec<Option<Json>>, PlatformError> {
         let late = self.begin(Method::FindObjects).await?;
-        let found = self.world.state().find_objects(target, objects);
-        self.end(late, Ok(found)).await
+        self.end(late, Ok(self.world.find_objects(target, objects))).await
     }
 
     async fn put_objects(&self, key: &str, target: &Target, objects: &[Json]) -> Result<(), PlatformError> {

@@ -6,6 +6,7 @@
 mod faults;
 mod hooks;
 mod kills;
+mod model;
 mod plans;
 mod rig;
 mod undo;

@@ -33,7 +33,7 @@ pub struct Rig {
 }
 
 /// How a life ended.
-enum Life {
+pub enum Life {
     Died,
     Ended(ChangeState),
     Failed(DriveError),
@@ -82,7 +82,7 @@ impl Rig {
     }
 
     /// Whatever happened, each attempt does the same again on its journal alone, but for those that broke their replay already.
-    async fn replay(&self, change: &ChangeKey) {
+    pub async fn replay(&self, change: &ChangeKey) {
         let records = self.journal.records(change).await.expect("the journal reads");
         for replay in Replay::all(&records).expect("the records fit together") {
             let module = self.sandbox.module(&replay.module).await.expect("the module is there");
@@ -125,19 +125,19 @@ impl Rig {
         History::of(&records).expect("the change is there").expect("its records fit together")
     }
 
-    async fn recovered(&self, change: &ChangeKey) -> ChangeLog {
+    pub async fn recovered(&self, change: &ChangeKey) -> ChangeLog {
         ChangeLog::recover(self.shared_journal(), self.shared_clock(), change).await.expect("the change recovers")
     }
 
-    fn shared_journal(&self) -> Arc<dyn Journal> {
+    pub fn shared_journal(&self) -> Arc<dyn Journal> {
         Arc::new(self.journal.clone())
     }
 
-    fn shared_clock(&self) -> Arc<dyn Clock> {
+    pub fn shared_clock(&self) -> Arc<dyn Clock> {
         Arc::clone(&self.clock) as Arc<dyn Clock>
     }
 
-    async fn live(&self, log: Arc<ChangeLog>) -> Life {
+    pub async fn live(&self, log: Arc<ChangeLog>) -> Life {
         let platform = Arc::new(Simulated::new(Arc::clone(&self.world)));
         let driver = Driver {
             platform: platform.clone(),
@@ -157,7 +157,7 @@ impl Rig {
         }
     }
 
-    fn restart(&mut self) {
+    pub fn restart(&mut self) {
         self.deaths += 1;
         assert!(self.deaths < 200, "the change does not come to an end");
         self.journal = self.journal.survivors();
