@@ -25,10 +25,10 @@ pub struct Skips<'a> {
 }
 
 impl Skips<'_> {
-    /// What is asked for must be there: a name with a mistake in it would let run what shall not.
+    /// A hook that is named must be there: a name with a mistake in it would let run what shall not.
     pub(super) fn check(&self, declared: &[DeclaredHook]) -> Result<(), PlanError> {
         let fits_none = |skip: &&HookSkip| !declared.iter().any(|declared| skip.fits(&declared.hook));
-        match self.asked.iter().find(fits_none) {
+        match self.asked.iter().filter(|skip| skip.name.is_some()).find(fits_none) {
             Some(skip) => Err(PlanError::NoHook(skip.clone())),
             None => Ok(()),
         }

@@ -347,6 +347,9 @@ fn a_hook_to_be_left_out_that_is_not_there_is_told() {
     web.skip = vec![HookSkip { name: Some("migrat".into()), phase: None, weight: None }];
     let refused = web.plan_by(&Paths::default()).unwrap_err();
     assert_eq!(refused.to_string(), "no hook of the release is name=migrat");
+    // All of a phase are left out, however many there are.
+    web.skip = vec![HookSkip { name: None, phase: Some(HookPhase::PostSync), weight: None }];
+    assert!(matches!(web.plan_by(&Paths::default()), Ok(Planned::Change(_))));
 }
 
 #[test]

@@ -243,6 +243,7 @@ async fn faults_happen_at_every_method_of_hooks() {
                 Method::LookAtHook => platform.look_at_hook(&target, &hook).await.map(|_| ()),
                 Method::DeleteHook => platform.delete_hook("d", &target, &hook, true).await,
                 Method::Hooks => platform.hooks(&target).await.map(|_| ()),
+                Method::FindObjects => platform.find_objects(&target, &[object("o", "a", "")]).await.map(|_| ()),
                 Method::PutObjects => platform.put_objects("p", &target, &[object("o", "a", "")]).await,
                 _ => platform.delete_objects("p", &target, &[object("o", "a", "")]).await,
             }
