@@ -47,6 +47,8 @@ pub struct Change {
     /// The action's effects stay.
     kept: bool,
     way_back_failed: bool,
+    /// Hooks whose objects an earlier change had put.
+    there: BTreeSet<(HookPhase, String)>,
 }
 
 #[derive(Debug, Clone)]
@@ -100,6 +102,7 @@ impl Change {
             synced: None,
             kept: false,
             way_back_failed: false,
+            there: BTreeSet::new(),
         }
     }
 
@@ -206,6 +209,9 @@ impl Change {
                 };
                 enter(left.entries.entry(phase).or_default(), entry);
                 if hook.objects {
+                    if attempts == 1 && left.objects.contains(&key) {
+                        self.there.insert(key.clone());
+                    }
                     left.objects.insert(key);
                 } else {
                     began.push(format!("{phase}/{}", hook.name));
@@ -340,7 +346,9 @@ impl Change {
     fn take_away(&self, left: &mut Left, is_of: impl Fn(HookPhase) -> bool) {
         for hook in self.hooks.iter().filter(|hook| hook.objects && is_of(hook.phase)) {
             let key = (hook.phase, hook.name.clone());
-            if self.ran.contains_key(&key) {
+            if self.there.contains(&key) {
+                left.objects.insert(key);
+            } else if self.ran.contains_key(&key) {
                 left.objects.remove(&key);
             }
         }
