@@ -74,10 +74,9 @@ impl Running {
         let Some((hook, step)) = of else { return self.unknown() };
         let HookWork::Objects { objects, .. } = &hook.work else { return self.unknown() };
         let objects = self.labelled(hook, objects);
-        let before = self.log.look(|history| {
-            let first = history.step(&step)?.attempts.first()?;
-            Some(first.found.as_deref().cloned().unwrap_or_default())
-        });
+        let before = self
+            .log
+            .look(|history| history.step(&step)?.attempts.iter().find_map(|attempt| attempt.found.as_deref().cloned()));
         let before = before.unwrap_or_default();
         let found: Vec<Json> = before.iter().flatten().cloned().collect();
         let was_there = |place: usize| before.get(place).is_some_and(Option::is_some);

@@ -54,7 +54,7 @@ pub fn items(history: &History) -> Vec<Item> {
                 restores = true;
                 Some(Ok(Undoing::Derived(vec![restore()])))
             }
-            StepKind::Hook => of_hook(history, id),
+            StepKind::Hook => of_hook(history, id, step),
             _ => None,
         };
         items.extend(undoing.map(|undoing| (id.clone(), undoing)));
@@ -111,9 +111,13 @@ fn restore() -> DerivedCall {
     DerivedCall { call: Call::Restore, left: BTreeMap::new() }
 }
 
-fn of_hook(history: &History, step: &StepId) -> Option<Result<Undoing, String>> {
-    match &history.plan.hook(step)?.work {
-        HookWork::Objects { .. } => Some(Ok(Undoing::Objects)),
+fn of_hook(history: &History, id: &StepId, step: &StepHistory) -> Option<Result<Undoing, String>> {
+    match &history.plan.hook(id)?.work {
+        // One that was skipped, or ended before it looked, put nothing.
+        HookWork::Objects { .. } => {
+            let has_looked = step.attempts.iter().any(|attempt| attempt.found.is_some());
+            has_looked.then_some(Ok(Undoing::Objects))
+        }
         // What a Job did nobody can derive. Who cannot do without it marks the hook as a pivot, or runs an action with an undo.
         HookWork::Workload { .. } | HookWork::Action { .. } => None,
     }

@@ -19,19 +19,27 @@ impl History {
             }
             Verb::Skip => {
                 self.skipped.extend(stuck.map(|(step, _)| step));
-                let failed = self.reopen(|step| step.allowed = 0);
+                // One that shall be tried again and was not come to is none that failed.
+                let failed = self.reopen(|step| {
+                    let is_to_come = step.allowed as usize > step.attempts.len();
+                    if !is_to_come {
+                        step.allowed = 0;
+                    }
+                    !is_to_come
+                });
                 self.skipped.extend(failed);
             }
             Verb::Retry => {
                 self.reopen(|step| {
                     step.allowed = u32::try_from(step.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
+                    true
                 });
             }
         }
     }
 
-    /// Opens the change again. Each step that failed and held it up is given to `mend`; tells them.
-    fn reopen(&mut self, mend: impl Fn(&mut StepHistory)) -> Vec<StepId> {
+    /// Opens the change again. Each step that failed and held it up is given to `mend`; tells those that it took.
+    fn reopen(&mut self, mend: impl Fn(&mut StepHistory) -> bool) -> Vec<StepId> {
         self.finished = None;
         self.cancel = false;
         let mut failed = Vec::new();
@@ -47,8 +55,7 @@ impl History {
             }
             if matches!(step.kind, StepKind::Mode | StepKind::Sync) {
                 last.finished = None;
-            } else {
-                mend(step);
+            } else if mend(step) {
                 failed.push(id.clone());
             }
         }

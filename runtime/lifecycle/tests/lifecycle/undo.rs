@@ -187,6 +187,8 @@ fn a_sync_by_itself_goes_back_and_objects_of_hooks_go() {
     let smoke = Hook { on_failure: OnFailure::Undo, ..hook(HookPhase::PostSync, "smoke") };
     let mut story = Story::of(&plain(vec![settings, smoke]));
     story.go();
+    let step = pintle_lifecycle::ids::StepId::root("sync/pre-sync/settings");
+    story.record(Event::ObjectsFound { step, attempt: 1, found: Vec::new() });
     story.succeed("sync/pre-sync/settings");
     story.go();
     story.apply("sync/apply");
@@ -288,4 +290,21 @@ fn a_skip_goes_on_after_the_step_that_failed() {
     story.record(Event::ChangeStuck { step, question: "did it run?".into() });
     story.ask(Verb::Skip);
     assert_eq!(story.go()[0], "finish sync/pre-sync/a 1 Skipped: a person asked for it");
+}
+
+#[test]
+fn objects_that_a_skipped_hook_did_not_put_are_left_alone() {
+    let objects = HookWork::Objects { objects: Vec::new(), ready_when: None };
+    let skip = Some("`if` is false".to_owned());
+    let settings = Hook { work: objects, skip, ..hook(HookPhase::PreSync, "settings") };
+    let smoke = Hook { on_failure: OnFailure::Undo, ..hook(HookPhase::PostSync, "smoke") };
+    let mut story = Story::of(&plain(vec![settings, smoke]));
+    story.go();
+    story.apply("sync/apply");
+    story.go();
+    story.fail("sync/post-sync/smoke");
+    let told = story.go();
+    assert_eq!(told.last().unwrap(), "run sync/apply/undo 1: undo");
+    story.succeed("sync/apply/undo");
+    assert_eq!(story.go()[0], "close Undone Run the postSync hook smoke: Failed: no luck");
 }
