@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::call::{Answer, Call};
 use crate::history::{Attempt, CallHistory, History, StepHistory};
-use crate::hook::HookWork;
+use crate::hook::{HookPhase, HookWork};
 use crate::ids::StepId;
 use crate::plan::OnFailure;
 use crate::record::StepKind;
@@ -44,7 +44,9 @@ pub fn items(history: &History) -> Vec<Item> {
     let mut restores = false;
     let steps: Vec<(&StepId, &StepHistory)> = history.steps().collect();
     for (id, step) in steps.into_iter().rev() {
-        if is_of_undo(id) {
+        // Hooks of syncFailed go on beside everything: what they do is no part of what is taken back.
+        let is_beside = history.plan.hook(id).is_some_and(|hook| hook.phase == HookPhase::SyncFailed);
+        if is_of_undo(id) || is_beside {
             continue;
         }
         let undoing = match step.kind {
@@ -72,10 +74,10 @@ pub fn of(history: &History, step: &StepId) -> Option<Result<Undoing, String>> {
 #[must_use]
 pub fn pivot(history: &History) -> Option<&str> {
     let is_pivot = |id: &StepId| {
-        history
-            .plan
-            .hook(id)
-            .map_or_else(|| history.plan.action(id).is_some_and(|action| action.pivot), |hook| hook.pivot)
+        history.plan.hook(id).map_or_else(
+            || history.plan.action(id).is_some_and(|action| action.pivot),
+            |hook| hook.pivot && hook.phase != HookPhase::SyncFailed,
+        )
     };
     let passed = history.steps().filter(|(id, _)| !is_of_undo(id) && is_pivot(id));
     let mut passed = passed.filter(|(_, step)| step.ending().is_some_and(|ending| ending.word() == "Succeeded"));

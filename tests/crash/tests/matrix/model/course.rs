@@ -149,7 +149,9 @@ impl Change {
 
     pub fn passed_pivot(&self) -> bool {
         let ran = |hook: &HookSpec| self.ran.get(&(hook.phase, hook.name.clone())).map(|ran| ran.result);
-        self.hooks.iter().any(|hook| hook.pivot && ran(hook) == Some(Outcome::Succeeds))
+        self.hooks
+            .iter()
+            .any(|hook| hook.pivot && hook.phase != HookPhase::SyncFailed && ran(hook) == Some(Outcome::Succeeds))
     }
 
     /// Whether what made it fail says that it shall be taken back: a hook before the action whose sync it was in.
@@ -344,6 +346,8 @@ impl Change {
     }
 
     fn take_away(&self, left: &mut Left, is_of: impl Fn(HookPhase) -> bool) {
+        // Hooks of syncFailed are no part of what is taken back.
+        let is_of = |phase| phase != HookPhase::SyncFailed && is_of(phase);
         for hook in self.hooks.iter().filter(|hook| hook.objects && is_of(hook.phase)) {
             let key = (hook.phase, hook.name.clone());
             if self.there.contains(&key) {
